@@ -1,0 +1,50 @@
+"""nsightlens: reads Nsight Compute reports and says what bounds each kernel launch, and why.
+
+- `nsightlens.errors`, `nsightlens.units`: exceptions; units of metrics.
+- `nsightlens.tables`, `nsightlens.report`: Arrow schemas; the tables of a report in memory.
+- `nsightlens.ncurep`: the .ncu-rep file format, reader and writer.
+- `nsightlens.metrics`: our columns, from raw metrics in their spellings by architecture.
+- `nsightlens.devices`: peak rates of GPUs. `nsightlens.kernels`: families of kernel names.
+- `nsightlens.steps`: phase and batch size of a step, from NVTX.
+- `nsightlens.readers`: a file becomes a `Report`.
+- `nsightlens.analysis`: a `Report` becomes labels.
+- `nsightlens.store`, `nsightlens.render`: Parquet; text, JSON, CSV and Markdown.
+- `nsightlens.example`: the bundled, synthetic decode sweep.
+- `nsightlens.cli`, `nsightlens.notebook`: command line; display in notebooks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nsightlens._version import __version__
+
+if TYPE_CHECKING:
+    from nsightlens.analysis import Classification, classify
+    from nsightlens.errors import NsightLensError
+    from nsightlens.readers import open_report
+    from nsightlens.report import Report
+
+__all__ = ["Classification", "NsightLensError", "Report", "__version__", "classify", "open_report"]
+
+# Where each public name lives. They are imported when first used, so that the command line can
+# answer --help without loading Arrow.
+_HOME = {
+    "Classification": "nsightlens.analysis",
+    "NsightLensError": "nsightlens.errors",
+    "Report": "nsightlens.report",
+    "classify": "nsightlens.analysis",
+    "open_report": "nsightlens.readers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nsightlens' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

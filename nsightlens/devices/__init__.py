@@ -1,0 +1,1 @@
+"""Peak rates: what a GPU could do, from its report, its attributes or its data sheet."""

@@ -1,0 +1,178 @@
+"""Every exception and warning of the package, under one root.
+
+An error here is a diagnosis: it says which file, where in it, what was found and what to do next,
+and carries the same facts as attributes. Each class also keeps the builtin that a caller would
+expect (``ValueError`` for a damaged file, ``KeyError`` for a missing metric), so code that knows
+nothing of nsightlens still catches it. The command line turns classes into exit codes in one
+table, ``nsightlens.cli.exit_codes``. Imports nothing; everything else may import it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "FieldMissingError",
+    "FilterError",
+    "MissingExtraError",
+    "MissingMetricError",
+    "NotAReportError",
+    "NsightLensError",
+    "NsightLensWarning",
+    "OutputError",
+    "OutputExistsError",
+    "ReportFormatError",
+    "ReportNotFoundError",
+    "SalvageWarning",
+    "StringIndexError",
+    "TrailingBytesError",
+    "TruncatedReportError",
+    "UnknownDeviceError",
+    "UnsupportedVersionError",
+    "WireFormatError",
+]
+
+
+class NsightLensError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+
+class ReportNotFoundError(NsightLensError, FileNotFoundError):
+    """No report lies at the path that was given.
+
+    Raised for a path that does not exist, that cannot be read, and for a folder with no report.
+    """
+
+
+class ReportFormatError(NsightLensError, ValueError):
+    """A file cannot be read as the report it claims to be.
+
+    Parameters
+    ----------
+    path
+        The file, as the caller named it.
+    problem
+        What was found, in one clause without a full stop.
+    advice
+        What the user can do next, as one sentence.
+    offset
+        [byte] Where in the file the problem begins; ``None`` where it concerns the whole file.
+    where
+        A breadcrumb of the structure being read, outermost first, such as ``"block 3"``.
+
+    Examples
+    --------
+    >>> str(ReportFormatError("a.ncu-rep", "ends early", "Copy it again.", offset=8))
+    'a.ncu-rep: at byte 8: ends early. Copy it again.'
+    """
+
+    def __init__(
+        self,
+        path: str,
+        problem: str,
+        advice: str,
+        *,
+        offset: int | None = None,
+        where: Sequence[str] = (),
+    ) -> None:
+        self.path = path
+        self.problem = problem
+        self.advice = advice
+        self.offset = offset
+        self.where = tuple(where)
+        place = f" at byte {offset}" if offset is not None else ""
+        crumbs = f" in {' > '.join(self.where)}" if self.where else ""
+        location = f"{place}{crumbs}:" if place or crumbs else ""
+        super().__init__(f"{path}:{location} {problem}. {advice}".rstrip())
+
+
+class NotAReportError(ReportFormatError):
+    """The file is empty, a directory, or does not begin like an Nsight Compute report."""
+
+
+class UnsupportedVersionError(ReportFormatError):
+    """The container has a version whose layout is not known (older than Nsight Compute 2020.3)."""
+
+
+class TruncatedReportError(ReportFormatError):
+    """A block or an entry claims more bytes than the file still has: the file was cut."""
+
+
+class TrailingBytesError(ReportFormatError):
+    """Bytes follow that do not form a block, or a block's payload holds more than its entries."""
+
+
+class WireFormatError(ReportFormatError):
+    """The bytes of a message do not follow the protobuf wire format."""
+
+
+class FieldMissingError(ReportFormatError):
+    """A result lacks a field that every result must have."""
+
+
+class StringIndexError(ReportFormatError):
+    """A metric refers to a name that no string table of the file defines."""
+
+
+class MissingMetricError(NsightLensError, KeyError):
+    """A metric was asked for by name and no launch of the report has it."""
+
+    def __init__(self, metric: str, *, nearest: Sequence[str] = (), advice: str = "") -> None:
+        self.metric = metric
+        self.nearest = tuple(nearest)
+        self.advice = advice
+        near = f" Nearest names: {', '.join(self.nearest)}." if self.nearest else ""
+        tail = f" {advice}" if advice else ""
+        super().__init__(f"no launch of this report has the metric {metric!r}.{near}{tail}")
+
+    def __str__(self) -> str:
+        # KeyError shows the repr of its argument, which would quote a whole sentence.
+        return str(self.args[0])
+
+
+class UnknownDeviceError(NsightLensError, LookupError):
+    """A GPU is neither described by its report nor in the device table."""
+
+
+class MissingExtraError(NsightLensError, ImportError):
+    """An optional library is needed and not installed; the message is the install line."""
+
+    def __init__(self, purpose: str, *, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed. "
+            f'Install it with: pip install "nsightlens[{extra}]"'
+        )
+
+
+class FilterError(NsightLensError, ValueError):
+    """A filter given by the user cannot be understood, or nothing passes it."""
+
+
+class OutputError(NsightLensError, OSError):
+    """A result could not be written; what was there before is unchanged."""
+
+
+class OutputExistsError(NsightLensError, FileExistsError):
+    """The output exists already and overwriting was not asked for."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} exists already. Choose another name, or add --force to replace it."
+        )
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class NsightLensWarning(UserWarning):
+    """Root of every warning of this package."""
+
+
+class SalvageWarning(NsightLensWarning):
+    """A damaged report was read up to the damage, because the caller asked for that."""

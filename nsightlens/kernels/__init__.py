@@ -1,0 +1,1 @@
+"""Kernel names: family, subtype, phase, data types and a short name."""

@@ -1,0 +1,1 @@
+"""Our columns, from raw metrics in the spellings of every architecture."""

@@ -1,0 +1,1 @@
+"""The .ncu-rep file format: reader and writer, knowing nothing of analysis."""

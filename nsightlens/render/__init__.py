@@ -1,0 +1,1 @@
+"""A table becomes text: terminal, JSON, CSV, Markdown."""

@@ -1,0 +1,1 @@
+"""Steps: phase and batch size of a launch, from its NVTX ranges."""

@@ -1,0 +1,1 @@
+"""A report and its labels become a folder of Parquet files."""
