@@ -1,0 +1,26 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+
+
+@pytest.fixture(scope="session")
+def corpus_ncu() -> Path:
+    """Return the folder of real .ncu-rep reports that lies beside the checkout, or skip."""
+    folder = CORPUS / "ncu"
+    if not folder.is_dir():
+        pytest.skip("the corpus of real reports does not lie beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus_reports(corpus_ncu: Path) -> list[Path]:
+    """Return the real reports, in the order of their names."""
+    reports = sorted(corpus_ncu.glob("*.ncu-rep"))
+    assert reports, f"{corpus_ncu} holds no report"
+    return reports
