@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -272,6 +272,52 @@ class Report:
             advice="`nsightlens metrics REPORT` lists what the report has.",
         )
 
+    def filter(self, keep: NDArray[np.bool_]) -> Report:
+        """Return the report with only some of its launches, in every table.
+
+        Parameters
+        ----------
+        keep
+            True for each launch to keep. Shape (len(self),).
+        """
+        rows = np.flatnonzero(keep)
+        new_row = np.full(len(self), -1, dtype=np.int64)
+        new_row[rows] = np.arange(len(rows))
+        store = self.store
+        entries = (
+            np.flatnonzero(new_row[store.row] >= 0) if len(store.row) else np.empty(0, np.intp)
+        )
+        used, name = np.unique(store.name[entries], return_inverse=True)
+        kept_store = MetricStore(
+            launch_count=len(rows),
+            names=tuple(store.names[i] for i in used.tolist()),
+            row=new_row[store.row[entries]].astype(np.uint32),
+            name=name.astype(np.uint32),
+            kind=store.kind[entries],
+            value=store.value[entries],
+            integer=store.integer[entries],
+            text={
+                new: store.text[old]
+                for new, old in enumerate(entries.tolist())
+                if old in store.text
+            }
+            if store.text
+            else {},
+        )
+        launches = self.launches.take(pa.array(rows))
+        return replace(
+            self,
+            launches=launches,
+            stalls=_of_launches(self.stalls, launches),
+            rules=_of_launches(self.rules, launches),
+            nvtx=_of_launches(self.nvtx, launches),
+            instances=_of_launches(self.instances, launches),
+            store=kept_store,
+            column_origins={
+                name: origin.take(pa.array(rows)) for name, origin in self.column_origins.items()
+            },
+        )
+
     def to_pandas(self) -> Any:
         """Return ``launches`` as a pandas DataFrame (pandas must be installed)."""
         return self.launches.to_pandas()
@@ -301,6 +347,20 @@ def concat_reports(reports: Sequence[Report]) -> Report:
         instances=_concat([r.instances for r in reports]),
         column_origins=_concat_origins(reports),
     )
+
+
+def _of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:
+    """Keep the rows of ``table`` whose (report, launch_id) is in ``launches``, in their order."""
+    if not table.num_rows:
+        return table
+    wanted = _launch_keys(launches)
+    return table.filter(pa.array(np.isin(_launch_keys(table), wanted)))
+
+
+def _launch_keys(table: pa.Table) -> NDArray[np.str_]:
+    report = np.asarray(table["report"].cast(pa.string()).to_pylist(), dtype=np.str_)
+    launch_id = np.asarray(table["launch_id"]).astype(np.str_)
+    return np.char.add(np.char.add(report, "\0"), launch_id)
 
 
 def _concat(parts: Sequence[pa.Table]) -> pa.Table:
