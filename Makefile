@@ -1,0 +1,77 @@
+# Each target does its own set-up in .venv. `make demo` and `make test` are all that a newcomer needs.
+# Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test lint types docs examples wheel ci bench coverage format clean
+
+help:
+	@echo "make demo      classify the bundled decode sweep and show the answer"
+	@echo "make test      run every test that this machine can run"
+	@echo "make lint      ruff: rules and format          make types     mypy, strict"
+	@echo "make docs      check and regenerate reference  make examples  run every example"
+	@echo "make wheel     build it, try it in an empty environment"
+	@echo "make coverage  tests with branch coverage      make bench     ratios against peers"
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 10) and "nsightlens needs Python 3.10 or newer; this is %d.%d. Try: make PYTHON=python3.12 ..." % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The core alone: what a user installs.
+$(VENV)/.core: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/nsightlens demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage report --skip-covered --fail-under=90
+	$(BIN)/python -m coverage report --include='nsightlens/analysis/*,nsightlens/metrics/*,nsightlens/units.py'
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/python scripts/make_reference.py
+	@git diff --exit-code --stat -- docs/reference || { echo "docs/reference was out of date and has been regenerated: commit it."; exit 1; }
+
+examples: $(VENV)/.test
+	@set -e; for script in examples/*.py; do echo "== $$script"; $(BIN)/python $$script > /dev/null; done
+
+wheel: $(VENV)/.dev
+	rm -rf dist build
+	$(BIN)/python -m build --quiet --wheel
+	PYTHON=$(PYTHON) scripts/try_wheel.sh dist/*.whl
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+ci:
+	.ci/run
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov

@@ -1,0 +1,165 @@
+"""Imports point one way, and `import nsightlens` is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nsightlens
+
+PACKAGE = Path(nsightlens.__file__).parent
+
+# For each part, the parts that it may import: the table of docs/architecture.md.
+_LEFT = {"errors", "_version"}
+_TABLES = _LEFT | {"units", "tables"}
+_REPORT = _TABLES | {"report"}
+_DERIVED = {"metrics", "devices", "kernels", "steps"}
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "_version": set(),
+    "units": _LEFT,
+    "tables": _LEFT | {"units"},
+    "report": _TABLES,
+    "ncurep": _LEFT,
+    "example": _LEFT | {"ncurep"},
+    "metrics": _REPORT,
+    "devices": _REPORT | {"metrics"},
+    "kernels": _REPORT,
+    "steps": _REPORT,
+    "readers": _REPORT | _DERIVED | {"ncurep"},
+    "analysis": _REPORT | _DERIVED,
+    "store": _REPORT,
+    "render": _TABLES,
+}
+# Imports that point right on purpose: (module, imported part).
+EXEMPT = {
+    ("report", "notebook"),  # Report._repr_html_
+    ("analysis.classification", "notebook"),  # Classification._repr_html_
+}
+ONE_DOOR = {
+    "matplotlib": "plots",
+    "ncu_report": "readers",
+    "sqlite3": "readers",
+    "subprocess": "harness",
+    "IPython": "notebook",
+}
+
+
+def _modules() -> list[tuple[str, Path]]:
+    names = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names.append((".".join(part for part in parts if part != "__init__"), path))
+    return [(name, path) for name, path in names if name]
+
+
+MODULES = _modules()
+
+
+def _imports(path: Path) -> set[str]:
+    """Every module that the source names in an import, at any depth, type checking included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "nsightlens":
+            found |= {f"nsightlens.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: a relative import hides its direction"
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
+def test_a_module_imports_only_what_lies_left_of_it(name: str, path: Path) -> None:
+    """The table of the architecture page holds for every import statement of every module."""
+    part = name.partition(".")[0]
+    if part in {"cli", "notebook", "__main__"}:
+        return
+    allowed = ALLOWED[part] | {part}
+    for imported in _imports(path):
+        if not imported.startswith("nsightlens."):
+            continue
+        other = imported.split(".")[1]
+        assert other in allowed or (name, other) in EXEMPT, f"{name} imports {imported}"
+
+
+def test_every_part_of_the_package_has_a_rule() -> None:
+    """A new package cannot slip past the direction test."""
+    parts = {name.partition(".")[0] for name, _ in MODULES}
+    assert parts - {"cli", "notebook", "__main__"} == set(ALLOWED)
+
+
+def test_every_exemption_is_still_needed() -> None:
+    """An exemption that no module uses any more is removed."""
+    used = {
+        (name, imported.split(".")[1])
+        for name, path in MODULES
+        for imported in _imports(path)
+        if imported.startswith("nsightlens.")
+    }
+    assert used >= EXEMPT
+
+
+@pytest.mark.parametrize("library", sorted(ONE_DOOR))
+def test_a_foreign_library_has_one_door(library: str) -> None:
+    """Only one part of the package may import each optional or delicate library."""
+    users = {
+        name.partition(".")[0]
+        for name, path in MODULES
+        if any(imported.partition(".")[0] == library for imported in _imports(path))
+    }
+    assert users <= {ONE_DOOR[library]}
+
+
+def test_print_is_called_in_the_command_line_only() -> None:
+    """A library that prints cannot be used in a pipe."""
+    for name, path in MODULES:
+        if name.startswith("cli"):
+            continue
+        calls = [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "print"
+        ]
+        assert not calls, f"{name} prints"
+
+
+def _loaded_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import nsightlens",
+        "import nsightlens; nsightlens.open_report; nsightlens.classify",
+        "import nsightlens.cli.main",
+    ],
+)
+def test_importing_loads_no_heavy_library(statement: str) -> None:
+    """Neither pandas, matplotlib, torch, IPython nor NVIDIA's module is loaded by an import."""
+    heavy = {"pandas", "matplotlib", "torch", "IPython", "ncu_report", "nvtx", "pyarrow.parquet"}
+    assert not heavy & _loaded_after(statement)
+
+
+def test_importing_the_package_alone_loads_not_even_arrow() -> None:
+    """`nsightlens --help` has to answer before Arrow could be loaded."""
+    assert not {"numpy", "pyarrow", "rich"} & _loaded_after("import nsightlens.cli.main")
+
+
+def test_the_public_names_are_exactly_those_that_all_lists() -> None:
+    """Each listed name resolves, the list is sorted, and an unknown name is an AttributeError."""
+    assert list(nsightlens.__all__) == sorted(nsightlens.__all__)
+    for name in nsightlens.__all__:
+        assert getattr(nsightlens, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        nsightlens.absent  # noqa: B018
