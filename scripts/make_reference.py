@@ -1,0 +1,99 @@
+"""Write the generated pages of docs/reference: tables, command line, API.
+
+Run by ``make docs``, which fails if a committed page differs from what the code says.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nsightlens
+from nsightlens import tables
+from nsightlens.metrics import launches_schema, stalls_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+HEADER = "<!-- Written by scripts/make_reference.py. Change the code, then run `make docs`. -->\n\n"
+
+TABLES = (
+    ("launches", "One row per result of the report.", launches_schema),
+    ("stalls", "One row per launch and warp state.", stalls_schema),
+    ("metrics", "One row per launch and stored metric.", lambda: tables.schema_of(tables.METRICS)),
+    ("instances", "Instances, where asked for.", lambda: tables.schema_of(tables.INSTANCES)),
+    ("rules", "Messages of NVIDIA's rules.", lambda: tables.schema_of(tables.RULES)),
+    ("nvtx", "Ranges that were open at each launch.", lambda: tables.schema_of(tables.NVTX)),
+    ("sessions", "One row per profiled process.", lambda: tables.schema_of(tables.SESSIONS)),
+    ("labels", "`classify`: one row per launch or group.", lambda: tables.schema_of(tables.LABELS)),
+    ("resources", "Roofline times behind the labels.", lambda: tables.schema_of(tables.RESOURCES)),
+)  # fmt: skip
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table_section(name: str, about: str, schema: pa.Schema) -> str:
+    lines = [
+        f"## {name}\n",
+        about + "\n",
+        "| column | type | unit | meaning | source |",
+        "|---|---|---|---|---|",
+    ]
+    for field in schema:
+        kind = "category" if str(field.type).startswith("dictionary") else str(field.type)
+        meta = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+        source = f"`{_cell(meta['source'])}`" if meta.get("source") else ""
+        lines.append(
+            f"| `{field.name}` | {kind} | {meta['unit']} | {_cell(meta['meaning'])} | {source} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def tables_page() -> str:
+    """Return the page that documents every column of every table."""
+    head = (
+        "# Tables\n\n"
+        f"Schema version {tables.SCHEMA_VERSION}. A column that a report cannot fill is\n"
+        "null, never zero. `category` is a dictionary-encoded string. The same unit, meaning and\n"
+        "source are in the field metadata of every Arrow table, and of the Parquet files that\n"
+        "`nsightlens export` writes.\n\n"
+    )
+    return (
+        HEADER
+        + head
+        + "\n".join(_table_section(name, about, make()) for name, about, make in TABLES)
+    )
+
+
+def api_page() -> str:
+    """Return the page that documents every public name."""
+    parts = [HEADER + "# Python API\n\nThe names of `nsightlens.__all__`.\n"]
+    for name in nsightlens.__all__:
+        value = getattr(nsightlens, name)
+        if not callable(value):
+            parts.append(f"## {name}\n\nVersion of the package.\n")
+            continue
+        signature = "" if isinstance(value, type) else str(inspect.signature(value))
+        parts.append(f"## {name}\n\n```text\n{name}{signature}\n\n{inspect.getdoc(value)}\n```\n")
+    return "\n".join(parts)
+
+
+def pages() -> dict[str, str]:
+    """Return each generated page by its file name."""
+    from nsightlens.cli.reference import cli_page, exit_codes_page  # noqa: PLC0415 - imports the parser
+
+    return {
+        "tables.md": tables_page(),
+        "api.md": api_page(),
+        "cli.md": HEADER + cli_page(),
+        "exit-codes.md": HEADER + exit_codes_page(),
+    }
+
+
+if __name__ == "__main__":
+    for file_name, text in pages().items():
+        (REFERENCE / file_name).write_text(text, encoding="utf-8")
