@@ -1,0 +1,293 @@
+"""The container: magic, file header, blocks, and the entries of their payloads.
+
+First pass over a file. It reads every block header, puts the string tables of *all* blocks
+together (a result may use a string that only a later block defines), and splits each payload
+into entries by their length prefixes without looking inside. Payloads of sources, often the
+largest part of a file, are stepped over. `nsightlens.ncurep.results` reads the entries afterwards.
+
+Format: Nsight Compute, Customization Guide, "Report File Format".
+https://docs.nvidia.com/nsight-compute/CustomizationGuide/index.html
+"""
+
+from __future__ import annotations
+
+import re
+from struct import unpack_from
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from nsightlens.errors import (
+    NotAReportError,
+    ReportFormatError,
+    TrailingBytesError,
+    TruncatedReportError,
+    UnsupportedVersionError,
+    WireFormatError,
+)
+from nsightlens.ncurep.faults import COPY_AGAIN, PROFILE_AGAIN, SALVAGE, wire_error
+from nsightlens.ncurep.model import FILE_VERSION, MAGIC, Kind, ProcessInfo
+from nsightlens.ncurep.session import SessionMerger, read_process
+from nsightlens.ncurep.wire import Message, WireFault, padded
+
+if TYPE_CHECKING:
+    from mmap import mmap
+
+    from nsightlens.ncurep.model import SessionInfo
+
+__all__ = ["Container", "Entry", "read_file_header"]
+
+# BlockHeader: how many entries of each kind the payload holds, in the order of the payload.
+_ENTRY_COUNTS: tuple[tuple[int, Literal["source"] | Kind], ...] = (
+    (1, "source"),
+    (2, "kernel"),
+    (7, "range"),
+    (8, "cmdlist"),
+    (9, "graph"),
+)
+_SESSION, _STRING_TABLE, _PAYLOAD_SIZE, _PROCESS = 3, 4, 5, 6
+
+# Keys with which the header of a block can begin (field number and wire type in one byte).
+_BLOCK_HEADER_KEYS = frozenset(b"\x08\x10\x1a\x22\x28\x32\x38\x40\x48")
+
+_ZEROS = re.compile(rb"\0*")
+
+# What people have in hand when it is not a report: first bytes, what it is, what to do.
+_LOOKALIKES = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Run 'git lfs pull'."),
+    (b"\x1f\x8b", "gzip data", "Decompress it first."),
+    (b"PK\x03\x04", "a zip archive", "Unpack it first."),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "Decompress it first."),
+    (
+        b"SQLite format 3\0",
+        "an SQLite database, as Nsight Systems exports",
+        "Give the .ncu-rep that ncu wrote.",
+    ),
+    (b"<!DOCTYPE", "a web page", "Download the file itself."),
+    (b"<html", "a web page", "Download the file itself."),
+)
+
+
+class Entry(NamedTuple):
+    """Where one result lies: bytes ``[start, stop)`` of the file."""
+
+    kind: Kind
+    start: int
+    stop: int
+    process: ProcessInfo | None
+    block: int
+    position: int
+
+    def where(self) -> tuple[str, ...]:
+        """Return the breadcrumb of the entry."""
+        return (f"block {self.block}", f"{self.kind} {self.position}")
+
+
+def read_file_header(buffer: mmap | bytes, path: str) -> tuple[int, int]:
+    """Return the version of the container and the offset [byte] of its first block.
+
+    Raises
+    ------
+    NotAReportError
+        Where the file does not begin with the magic bytes of a report.
+    TruncatedReportError
+        Where it ends inside the header.
+    UnsupportedVersionError
+        Where the header states no version, or one whose layout is not known.
+    """
+    size = len(buffer)
+    if buffer[:4] != MAGIC:
+        raise _not_a_report(buffer, path)
+    header_size = unpack_from("<I", buffer, 4)[0] if size >= 8 else 0
+    if size < 8 or 8 + header_size > size:
+        problem = f"the file ends inside its own header, after {size} bytes"
+        raise TruncatedReportError(path, problem, COPY_AGAIN, offset=min(size, 4))
+    try:
+        version = Message.at(padded(buffer[8 : 8 + header_size]), 0, header_size).uint32(1)
+    except WireFault as fault:
+        raise wire_error(path, fault, 8, ("file header",)) from fault
+    if version is None or version < FILE_VERSION:
+        found = "states no container version" if version is None else f"has version {version}"
+        problem = f"the container {found}, and only version {FILE_VERSION} and later can be read"
+        advice = "Open it with the Nsight Compute that wrote it, or profile again with 2020.3+."
+        raise UnsupportedVersionError(path, problem, advice, offset=8)
+    return version, 8 + header_size
+
+
+def _not_a_report(buffer: mmap | bytes, path: str) -> NotAReportError:
+    head = buffer[:64]
+    if not head:
+        return NotAReportError(path, "the file is empty", PROFILE_AGAIN)
+    for beginning, what, advice in _LOOKALIKES:
+        if head.startswith(beginning):
+            return NotAReportError(path, f"this is {what}", advice, offset=0)
+    shown = " ".join(f"{byte:02x}" for byte in head[:4])
+    found = f"it begins with the bytes {shown} instead of {MAGIC.hex(' ')} ('NVR')"
+    at = head.find(MAGIC)
+    if at > 0:
+        found += f"; the beginning of a report follows {at} bytes later"
+        return NotAReportError(path, found, "Remove the bytes before it.", offset=0)
+    if _lacks_beginning(buffer):
+        found += "; what follows looks like a report whose first bytes are missing"
+        return NotAReportError(path, found, COPY_AGAIN, offset=0)
+    return NotAReportError(path, found, "Give a .ncu-rep file that ncu wrote.", offset=0)
+
+
+def _lacks_beginning(buffer: mmap | bytes) -> bool:
+    """Tell whether the file is a report without some of the bytes before its first block."""
+    file_header = b"\x02\0\0\0\x08"
+    head = buffer[:64]
+    if any((MAGIC + file_header)[cut:] == head[: 9 - cut] for cut in range(1, 8)):
+        return True
+    # Without the whole file header, the first block stands at the beginning.
+    if len(buffer) < 5 or buffer[4] not in _BLOCK_HEADER_KEYS:
+        return False
+    header_size = unpack_from("<I", buffer, 0)[0]
+    if 4 + header_size > len(buffer):
+        return False
+    try:
+        Message.at(padded(buffer[4 : 4 + header_size]), 0, header_size)
+    except WireFault:
+        return False
+    return True
+
+
+class Container:
+    """The index of a file: where its results lie, its strings and its sessions.
+
+    Damage does not raise: it ends the walk, and ``damage`` is the error. What was indexed before
+    it is sound. A block whose payload is cut short still gives the entries that lie before the
+    cut; a block whose payload contradicts its header gives none.
+
+    Parameters
+    ----------
+    buffer
+        The whole file.
+    path
+        The file, as the caller named it.
+    start
+        [byte] Offset of the first block, from `read_file_header`.
+    """
+
+    def __init__(self, buffer: mmap | bytes, path: str, start: int) -> None:
+        self.strings: list[str] = []
+        self.entries: list[Entry] = []
+        self.block_count = 0
+        self.source_count = 0
+        self.damage: ReportFormatError | None = None
+        self._buffer = buffer
+        self._path = path
+        self._size = len(buffer)
+        self._sessions = SessionMerger()
+        try:
+            self._walk(start)
+        except ReportFormatError as error:
+            self.damage = error
+
+    def sessions(self) -> list[SessionInfo]:
+        """Return the sessions that the block headers describe, one per process."""
+        return self._sessions.sessions()
+
+    def _walk(self, offset: int) -> None:
+        size, buffer = self._size, self._buffer
+        while offset < size:
+            remaining = size - offset
+            header_size = unpack_from("<I", buffer, offset)[0] if remaining >= 4 else None
+            if not header_size:
+                # An empty header is a legal block that says nothing; zeros behind the last block,
+                # as padding leaves them, read as a row of such blocks or as too few for one.
+                end = _zero_run_end(buffer, offset)
+                if end == size:
+                    return
+                if end - offset >= 4:
+                    offset += (end - offset) // 4 * 4
+                    continue
+            if header_size is None or header_size > remaining - 4:
+                raise self._cut_header(offset, header_size)
+            offset = self._read_block(offset + 4, header_size)
+
+    def _cut_header(self, offset: int, header_size: int | None) -> ReportFormatError:
+        left = self._size - offset
+        where = (f"block {self.block_count}",)
+        if header_size is None:
+            problem = f"{left} bytes follow the last block, too few for another"
+            return TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
+        key = self._buffer[offset + 4 : offset + 5]
+        if key and key[0] not in _BLOCK_HEADER_KEYS:
+            problem = f"{left} bytes follow the last block that do not form another"
+            return TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
+        problem = (
+            f"the header of the block needs {header_size} bytes and the file has {left - 4} left"
+        )
+        return TruncatedReportError(self._path, problem, SALVAGE, offset=offset, where=where)
+
+    def _read_block(self, offset: int, header_size: int) -> int:
+        """Index the block whose header lies at ``offset``; return the offset behind it."""
+        block = self.block_count
+        where = (f"block {block}", "header")
+        try:
+            data = padded(self._buffer[offset : offset + header_size])
+            header = Message.at(data, 0, header_size)
+            process_part, table = header.message(_PROCESS), header.message(_STRING_TABLE)
+            process = read_process(process_part) if process_part is not None else None
+            strings = table.texts(1) if table is not None else []
+            self._sessions.add(process, header.message(_SESSION))
+        except WireFault as fault:
+            raise wire_error(self._path, fault, offset, where) from fault
+        self.block_count += 1
+        self.strings += strings
+        start = offset + header_size
+        stop = start + (header.uint32(_PAYLOAD_SIZE) or 0)
+        self._read_payload(header, process, start, stop)
+        return stop
+
+    def _read_payload(
+        self, header: Message, process: ProcessInfo | None, start: int, stop: int
+    ) -> None:
+        block, offset = self.block_count - 1, start
+        found: list[Entry] = []
+        source_count = 0
+        try:
+            for number, kind in _ENTRY_COUNTS:
+                for position in range(header.uint32(number) or 0):
+                    end = self._entry_end(f"{kind} {position}", offset, stop)
+                    if kind == "source":
+                        source_count += 1
+                    else:
+                        found.append(Entry(kind, offset + 4, end, process, block, position))
+                    offset = end
+            self._check_consumed(offset, start, stop)
+        except TruncatedReportError:
+            self.entries += found
+            raise
+        self.source_count += source_count
+        self.entries += found
+
+    def _entry_end(self, what: str, offset: int, stop: int) -> int:
+        """Return the end of the entry at ``offset``, whose payload ends at ``stop``."""
+        size = self._size
+        end = offset + 4
+        if end <= min(stop, size):
+            end += unpack_from("<I", self._buffer, offset)[0]
+        if end <= min(stop, size):
+            return end
+        where = (f"block {self.block_count - 1}", what)
+        if stop > size:
+            problem = f"the file ends inside it: the block should end at byte {stop}"
+            raise TruncatedReportError(self._path, problem, SALVAGE, offset=offset, where=where)
+        problem = f"it needs {end - offset} bytes and its block has {stop - offset} left"
+        raise WireFormatError(self._path, problem, SALVAGE, offset=offset, where=where)
+
+    def _check_consumed(self, offset: int, start: int, stop: int) -> None:
+        where = (f"block {self.block_count - 1}",)
+        if stop > self._size:
+            left = self._size - start
+            problem = f"its payload needs {stop - start} bytes and the file has {left} left"
+            raise TruncatedReportError(self._path, problem, SALVAGE, offset=start, where=where)
+        if offset != stop:
+            problem = f"{stop - offset} bytes of its payload belong to no entry"
+            raise TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
+
+
+def _zero_run_end(buffer: mmap | bytes, offset: int) -> int:
+    """Return the offset of the first byte from ``offset`` on that is not zero."""
+    found = _ZEROS.match(buffer, offset)
+    return found.end() if found else offset

@@ -1,0 +1,268 @@
+"""Read a .ncu-rep file: open it, index it, read its results, and say what is wrong with it.
+
+The only door to the reader modules. First `nsightlens.ncurep.container` indexes every block and
+string, then `nsightlens.ncurep.results` reads entry by entry. Damage becomes a typed error that
+names the file, the byte and the structure; with ``on_error="salvage"`` it ends the reading
+instead.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import TYPE_CHECKING, Literal
+
+from nsightlens.errors import (
+    NotAReportError,
+    ReportFormatError,
+    ReportNotFoundError,
+    StringIndexError,
+    WireFormatError,
+)
+from nsightlens.ncurep.container import Container, Entry, read_file_header
+from nsightlens.ncurep.faults import PROFILE_AGAIN, SALVAGE, wire_error
+from nsightlens.ncurep.model import InstanceColumns, NcuRepFile, Result, ScalarColumns
+from nsightlens.ncurep.results import layout_of, read_result, scan_instances, scan_result
+from nsightlens.ncurep.wire import Message, WireFault, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["read_ncu_rep"]
+
+
+def read_ncu_rep(
+    path: str | os.PathLike[str],
+    *,
+    instances: bool | Callable[[str], bool] | None = None,
+    on_error: Literal["raise", "salvage"] = "raise",
+    progress: Callable[[int, int], None] | None = None,
+) -> NcuRepFile:
+    """Read everything that a report stores.
+
+    Parameters
+    ----------
+    path
+        A .ncu-rep file.
+    instances
+        Whose instanced values to read beside the scalar ones: of no metric (None), of every
+        metric (True), or of the metrics for whose name the function returns True.
+    on_error
+        ``"raise"`` fails on any damage. ``"salvage"`` returns the results that lie wholly before
+        the damage, and the error as ``NcuRepFile.damage``. A file that was cut may lack the
+        string table that names some metrics; those metrics are left out of a salvaged file.
+        Where nothing lies before the damage, the error is raised all the same.
+    progress
+        Called now and then with the number of results read and of all results.
+
+    Returns
+    -------
+    NcuRepFile
+        The contents. A sound file without results gives an empty list of them.
+
+    Raises
+    ------
+    ReportNotFoundError
+        Where there is no such file, or it cannot be read.
+    NotAReportError, UnsupportedVersionError
+        Where it is not a report, or one of an unknown container version.
+    ReportFormatError
+        Where it is damaged; the subclass says how.
+
+    Examples
+    --------
+    >>> from nsightlens.ncurep import read_ncu_rep
+    >>> read_ncu_rep("no-such.ncu-rep")
+    Traceback (most recent call last):
+    nsightlens.errors.ReportNotFoundError: no-such.ncu-rep: there is no such file.
+    """
+    shown = os.fspath(path)
+    try:
+        return _read(shown, instances, on_error, progress)
+    except (IndexError, KeyError, OverflowError, RecursionError, UnicodeError) as slip:
+        # Sizes and positions are checked where they are used, so this is a mistake of the reader;
+        # the user still should hear which file met it.
+        problem = f"the reader failed on it ({type(slip).__name__}: {slip})"
+        raise WireFormatError(shown, problem, "Please report this with the file.") from slip
+
+
+def _read(
+    path: str,
+    instances: bool | Callable[[str], bool] | None,
+    on_error: str,
+    progress: Callable[[int, int], None] | None,
+) -> NcuRepFile:
+    with _open(path) as buffer:
+        version, start = read_file_header(buffer, path)
+        container = Container(buffer, path, start)
+        if container.damage is not None and on_error == "raise":
+            raise container.damage
+        reader = _ResultReader(buffer, path, container, instances)
+        damage = reader.read_all(container.entries, progress) or container.damage
+        size = len(buffer)
+    if damage is not None and (on_error == "raise" or not reader.results):
+        raise damage
+    return NcuRepFile(
+        path=path,
+        size_bytes=size,
+        version=version,
+        strings=container.strings,
+        results=reader.results,
+        scalars=reader.scalars,
+        instances=reader.instances,
+        sessions=container.sessions(),
+        damage=damage,
+        block_count=container.block_count,
+        source_count=container.source_count,
+    )
+
+
+def _open(path: str) -> mmap.mmap:
+    """Return the file mapped into memory, not yet known to be a report."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - also takes what pathlib cannot hold
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except IsADirectoryError:
+        raise _directory(path) from None
+    except FileNotFoundError:
+        raise ReportNotFoundError(f"{path}: there is no such file.") from None
+    except (OSError, ValueError) as error:
+        if os.path.isdir(path):  # noqa: PTH112 - Windows says "permission denied" for a directory
+            raise _directory(path) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ReportNotFoundError(f"{path}: the file cannot be read ({reason}).") from error
+    if stat.S_ISREG(status.st_mode):
+        raise NotAReportError(path, "the file is empty", PROFILE_AGAIN)
+    advice = "Give a .ncu-rep file on a disk."
+    raise NotAReportError(path, "this is a device or a pipe, not a file", advice)
+
+
+def _directory(path: str) -> NotAReportError:
+    return NotAReportError(path, "this is a directory", "Give the .ncu-rep file inside it.")
+
+
+class _ResultReader:
+    """Second pass: reads the indexed entries into results and columns, until one is damaged."""
+
+    def __init__(
+        self,
+        buffer: mmap.mmap,
+        path: str,
+        container: Container,
+        instances: bool | Callable[[str], bool] | None,
+    ) -> None:
+        self.results: list[Result] = []
+        self.scalars = ScalarColumns()
+        self.instances: InstanceColumns | None = InstanceColumns() if instances else None
+        self._buffer = buffer
+        self._path = path
+        self._string_count = len(container.strings)
+        # With the end of the file gone, so may be the string table that a metric refers to.
+        self._may_lack_strings = container.damage is not None
+        self._wanted = _wanted(container.strings, instances)
+
+    def read_all(
+        self, entries: list[Entry], progress: Callable[[int, int], None] | None
+    ) -> ReportFormatError | None:
+        """Read the entries; return the error that ended it, or None."""
+        for done, entry in enumerate(entries):
+            if progress is not None and done % 64 == 0:
+                progress(done, len(entries))
+            scalar_count = len(self.scalars.result)
+            instance_count = len(self.instances.scalar) if self.instances is not None else 0
+            try:
+                self._read_entry(entry)
+            except ReportFormatError as error:
+                self._roll_back(scalar_count, instance_count)
+                return error
+        if progress is not None:
+            progress(len(entries), len(entries))
+        return None
+
+    def _read_entry(self, entry: Entry) -> None:
+        layout = layout_of(entry.kind)
+        size = entry.stop - entry.start
+        data = padded(self._buffer[entry.start : entry.stop])
+        first = len(self.scalars.result)
+        try:
+            fields, extents = scan_result(
+                data, size, layout.metrics, len(self.results), self.scalars
+            )
+            result = read_result(Message(data, fields, 0), entry.kind, layout)
+            self._check_names(entry, first, extents)
+            if self.instances is not None:
+                self._read_instances(data, first, extents, self.instances)
+        except WireFault as fault:
+            raise wire_error(self._path, fault, entry.start, entry.where()) from fault
+        result.offset = entry.start
+        result.process = entry.process
+        self.results.append(result)
+
+    def _check_names(self, entry: Entry, first: int, extents: list[tuple[int, int]]) -> None:
+        """Drop the metrics that nothing names, or raise where something should."""
+        names = self.scalars.name
+        known = self._string_count
+        lost = [row for row in range(first, len(names)) if names[row] >= known]
+        if not lost:
+            return
+        if not self._may_lack_strings:
+            problem = f"a metric has the name id {names[lost[0]]} and the file has {known} strings"
+            offset = entry.start + extents[lost[0] - first][0]
+            raise StringIndexError(self._path, problem, SALVAGE, offset=offset, where=entry.where())
+        for row in reversed(lost):
+            _delete_row(self.scalars, row)
+            del extents[row - first]
+
+    def _read_instances(
+        self, data: bytes, first: int, extents: list[tuple[int, int]], columns: InstanceColumns
+    ) -> None:
+        names, wanted = self.scalars.name, self._wanted
+        counts = self.scalars.instance_count
+        for row, (start, stop) in enumerate(extents, first):
+            if counts[row] and wanted[names[row]]:
+                scan_instances(data, start, stop, row, columns)
+
+    def _roll_back(self, scalar_count: int, instance_count: int) -> None:
+        """Forget the rows that a damaged result had added."""
+        scalars, instances = self.scalars, self.instances
+        for column in (
+            scalars.result, scalars.name, scalars.kind, scalars.value, scalars.integer,
+            scalars.instance_count,
+        ):  # fmt: skip
+            del column[scalar_count:]
+        _forget_texts(scalars.text, scalar_count)
+        if instances is None:
+            return
+        for column in (
+            instances.scalar, instances.correlation_kind, instances.correlation_value,
+            instances.correlation_integer, instances.kind, instances.value, instances.integer,
+        ):  # fmt: skip
+            del column[instance_count:]
+        _forget_texts(instances.correlation_text, instance_count)
+        _forget_texts(instances.text, instance_count)
+
+
+def _wanted(strings: list[str], instances: bool | Callable[[str], bool] | None) -> list[bool]:
+    """Return, by name id, whether the instances of a metric are to be read."""
+    if callable(instances):
+        return [bool(instances(name)) for name in strings]
+    return [bool(instances)] * len(strings)
+
+
+def _delete_row(scalars: ScalarColumns, row: int) -> None:
+    scalars.text.pop(row, None)
+    for later in [key for key in scalars.text if key > row]:
+        scalars.text[later - 1] = scalars.text.pop(later)
+    for column in (
+        scalars.result, scalars.name, scalars.kind, scalars.value, scalars.integer,
+        scalars.instance_count,
+    ):  # fmt: skip
+        del column[row]
+
+
+def _forget_texts(texts: dict[int, str], count: int) -> None:
+    for row in [row for row in texts if row >= count]:
+        del texts[row]
