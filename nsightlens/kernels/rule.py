@@ -1,0 +1,105 @@
+"""The form in which grammars are written: one `Rule` per line of knowledge.
+
+A rule matches the words of one identifier (see `words`), never a part of a word. The grammars in
+`grammars/` are lists of rules and nothing else; `engine` tries them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Pattern", "Rule", "pattern_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a grammar.
+
+    Parameters
+    ----------
+    id
+        Names the rule in results, ``<grammar>.<what>``.
+    words
+        Pattern on the words of an identifier: ``a b`` needs both, ``a|b`` one of them, ``-c``
+        forbids one. The first group should be the rarest: it is the index.
+    family, subtype, phase
+        What a match means. An empty ``phase`` is derived from words such as ``decode``.
+    shape
+        Regular expression that the identifier must also match from its start; its named groups
+        fill fields (see `engine.fields_of`).
+    reads
+        Regular expressions searched in the template arguments, for more fields.
+    types
+        Spelling of a data type in a named group to our word for it, where it is not the usual one.
+    dtypes
+        Data types that the rule itself implies.
+    within
+        Pattern on the words of the namespaces, which must match too.
+    arguments
+        Pattern on the words of the template arguments, which must match too.
+    library
+        Library that the rule implies.
+    also, note
+        See `KernelName`.
+    weak
+        The words are ordinary ones: try it only when no other rule knows the name.
+    unwraps
+        The identifier is only a vehicle: what it carries, in its template arguments, decides, and
+        this rule holds when nothing there is known.
+    short
+        Format of the short name over the named groups.
+    """
+
+    id: str
+    words: str
+    family: str
+    subtype: str = ""
+    phase: str = ""
+    shape: str = ""
+    reads: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    dtypes: tuple[str, ...] = ()
+    within: str = ""
+    arguments: str = ""
+    library: str = ""
+    also: tuple[str, ...] = ()
+    note: str = ""
+    weak: bool = False
+    unwraps: bool = False
+    short: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A word pattern ready to match: every group must meet the words, ``forbidden`` must not."""
+
+    groups: tuple[frozenset[str], ...]
+    forbidden: frozenset[str]
+
+    def matches(self, words: frozenset[str]) -> bool:
+        """Return whether ``words`` satisfy the pattern."""
+        return self.forbidden.isdisjoint(words) and not any(
+            group.isdisjoint(words) for group in self.groups
+        )
+
+
+def pattern_of(text: str) -> Pattern:
+    """Parse the pattern language of `Rule.words`.
+
+    Examples
+    --------
+    >>> pattern_of("flash fwd|bwd -combine").matches(frozenset({"flash", "bwd"}))
+    True
+    """
+    required = []
+    forbidden: set[str] = set()
+    for part in text.split():
+        if part.startswith("-"):
+            forbidden.update(part[1:].split("|"))
+        else:
+            required.append(frozenset(part.split("|")))
+    return Pattern(tuple(required), frozenset(forbidden))
