@@ -1,0 +1,186 @@
+"""Columns of a table of labels, for the eye: heading, cells, importance and a word of explanation.
+
+One entry of `_COLUMNS` per thing that can be shown; `label_columns` builds those that say
+something in the table at hand. `importance` is the order in which columns stay when the terminal
+is narrow, documented in ``docs/reference/cli.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from nsightlens.render import numbers
+from nsightlens.render.grid import GridColumn
+from nsightlens.render.style import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["IMPORTANCE_ORDER", "LEGEND", "label_columns", "limiter_words"]
+
+
+_COMFORTABLE_NAME = 22
+"""[character] A kernel name cut to less than this is often no longer told from its neighbours."""
+
+_RESOURCE_WORDS = {
+    "dram": "DRAM",
+    "l2": "L2",
+    "l1": "L1",
+    "xu": "special func.",
+    "issue": "issue slots",
+}
+
+
+def limiter_words(resource: str | None) -> str:
+    """Return the name of a resource as a person writes it.
+
+    Examples
+    --------
+    >>> limiter_words("dram"), limiter_words("tensor_fp16"), limiter_words(None)
+    ('DRAM', 'tensor fp16', '-')
+    """
+    if resource is None:
+        return numbers.MISSING
+    return _RESOURCE_WORDS.get(resource, resource.replace("_", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """How one column is made; ``needs`` are the columns of the table that it reads."""
+
+    name: str
+    header: str
+    importance: int
+    needs: tuple[str, ...]
+    cell: Callable[..., str]
+    align: Literal["left", "right"] = "left"
+    legend: str = ""
+    comfortable: int | None = None
+    modes: tuple[str, ...] = ("launch", "kernel", "family")
+
+
+def _text(value: str | None) -> str:
+    return numbers.MISSING if value is None else plain(value)
+
+
+def _limiter(resource: str | None, fraction: float | None) -> str:
+    if resource is None or fraction is None or math.isnan(fraction):
+        return limiter_words(resource)
+    return f"{limiter_words(resource)} {numbers.percent(100 * fraction)}%"
+
+
+def _whole(value: int | None) -> str:
+    return numbers.MISSING if value is None else str(value)
+
+
+def _family(family: str | None, subtype: str | None) -> str:
+    if family is None:
+        return numbers.MISSING
+    return plain(f"{family}/{subtype}" if subtype else family)
+
+
+_COLUMNS = (
+    _Spec("id", "#", 1000, ("launch_id",), _whole, "right", modes=("launch",)),
+    _Spec("kernel", "kernel", 1000, ("kernel",), _text, comfortable=_COMFORTABLE_NAME,
+          modes=("launch", "kernel")),
+    _Spec("family", "family", 82, ("family",), _text, modes=("launch", "kernel")),
+    _Spec("group", "family", 1000, ("family", "subtype"), _family, modes=("family",)),
+    _Spec("phase", "phase", 25, ("phase",), _text),
+    _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
+          legend="sequences in the step"),
+    _Spec("launches", "launches", 70, ("launch_count",), _whole, "right",
+          modes=("kernel", "family")),
+    _Spec("time", "time", 90, ("duration_ns",), numbers.duration, "right",
+          legend="duration on the GPU under ncu"),
+    _Spec("share", "time\n%", 40, ("duration_share_pct",), numbers.percent, "right",
+          modes=("kernel", "family")),
+    _Spec("bound", "bound", 1000, ("bound",), _text,
+          legend="the side, memory or compute, of what limits the launch"),
+    _Spec("limiter", "limited by", 95, ("limiter", "limiter_fraction"), _limiter,
+          legend="the busiest resource and how much of its peak rate was used"),
+    _Spec("dram", "DRAM\n%", 80, ("dram_throughput_pct",), numbers.percent, "right",
+          legend="DRAM throughput, percent of peak"),
+    _Spec("sm", "SM\n%", 68, ("sm_throughput_pct",), numbers.percent, "right",
+          legend="throughput of the busiest part of the SMs, percent of peak"),
+    _Spec("stalled", "data\nstall %", 75, ("stalled_for_data_pct",), numbers.percent, "right",
+          legend="share of warp time spent waiting for data (stall reason long_scoreboard)"),
+    _Spec("occupancy", "occup.\n%", 55, ("achieved_occupancy_pct",), numbers.percent, "right",
+          legend="achieved occupancy: warps active, percent of the maximum"),
+    _Spec("intensity", "FLOP\nper B", 45, ("arithmetic_intensity_flop_per_byte",),
+          numbers.significant, "right",
+          legend="arithmetic intensity: operations per DRAM byte"),
+    _Spec("ridge", "ridge\npoint", 44, ("ridge_point_flop_per_byte",), numbers.significant,
+          "right", legend="intensity from which on peak compute, not DRAM bandwidth, is the roof"),
+    _Spec("regime", "regime", 65, ("regime",), _text),
+    _Spec("stall", "top stall", 30, ("top_stall",), _text,
+          legend="the warp state in which most warp time passes"),
+    _Spec("evidence", "evidence", 28, ("evidence",), _text,
+          legend="what the label rests on: counters are best"),
+    _Spec("confidence", "confidence", 50, ("confidence",), _text,
+          legend="how sure the label is"),
+)  # fmt: skip
+
+LEGEND = {spec.header: spec.legend for spec in _COLUMNS if spec.legend}
+"""What a heading means, for those that need a word."""
+
+_ALWAYS_BEST = {"evidence": "counters", "confidence": "high"}
+"""Columns that say nothing where every row has the best value."""
+
+
+def _importance_order() -> tuple[str, ...]:
+    ranked = sorted(_COLUMNS, key=lambda spec: -spec.importance)
+    return tuple(dict.fromkeys(" ".join(spec.header.split()) for spec in ranked))
+
+
+IMPORTANCE_ORDER = _importance_order()
+"""Headings, the most important first: where a line is too short the last ones are left out."""
+
+
+def label_columns(
+    rows: Mapping[str, Sequence[Any]], by: str, *, full_names: bool = False
+) -> list[GridColumn]:
+    """Return the columns that say something about these rows, from left to right.
+
+    Parameters
+    ----------
+    rows
+        Columns of a table of labels (see ``nsightlens.tables.LABELS``) as Python sequences.
+    by
+        What a row is: ``launch``, ``kernel`` or ``family``.
+    full_names
+        Show the names with their template arguments.
+    """
+    if full_names and "kernel_demangled_name" in rows:
+        full = [
+            long or short
+            for long, short in zip(rows["kernel_demangled_name"], rows["kernel"], strict=True)
+        ]
+        rows = {**rows, "kernel": full}
+    return [_grid_column(spec, rows) for spec in _COLUMNS if _says_something(spec, rows, by)]
+
+
+def _says_something(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> bool:
+    if by not in spec.modes:
+        return False
+    if spec.importance >= 90:
+        return True
+    values = rows[spec.needs[0]]
+    best = _ALWAYS_BEST.get(spec.name)
+    if best is not None:
+        return any(value != best for value in values)
+    return any(value is not None for value in values)
+
+
+def _grid_column(spec: _Spec, rows: Mapping[str, Sequence[Any]]) -> GridColumn:
+    inputs = [rows[name] for name in spec.needs]
+    cells = [spec.cell(*values) for values in zip(*inputs, strict=True)]
+    return GridColumn(
+        header=spec.header,
+        cells=cells,
+        importance=spec.importance,
+        align=spec.align,
+        comfortable=spec.comfortable,
+        styles=cells if spec.name == "bound" else None,
+    )

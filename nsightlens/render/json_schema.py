@@ -1,0 +1,242 @@
+"""The JSON Schemas (draft 2020-12) of everything that the command line writes as JSON.
+
+Types, units and meanings of the columns come from `nsightlens.tables`. The schemas are published
+as files in ``schemas/`` beside this module, so that `published` needs no Arrow; `write_published`
+makes the files, and a test compares them with what `schema_document` says.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nsightlens.render.envelope import ENVELOPE_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nsightlens.tables import Column
+
+__all__ = ["SCHEMAS", "published", "schema_document", "write_published"]
+
+SCHEMAS = {
+    "classify": "labels of launches or groups: `nsightlens classify --format json`",
+    "info": "one row per report: `nsightlens info --format json`",
+    "metrics": "one row per launch and raw metric: `nsightlens metrics --like ... --format json`",
+    "metric-names": "one row per metric name: `nsightlens metrics --format json`",
+}
+"""Name of each schema and what it describes."""
+
+_ENUMS = {
+    "bound": ("memory", "compute", "unknown"),
+    "roofline_bound": ("memory", "compute", "unknown"),
+    "regime": ("saturated", "latency", "small_grid", "balanced", "unknown"),
+    "evidence": ("counters", "throughput", "analytic", "none"),
+    "confidence": ("high", "medium", "low", "none"),
+}
+_NEVER_NULL = frozenset(["key", "bound", "launch_count", "failed_launch_count"])
+_TEXT = {"type": "string"}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_COUNT = {"type": "integer", "minimum": 0}
+_COUNT_OR_NULL = {"type": ["integer", "null"], "minimum": 0}
+
+
+def published(name: str) -> str:
+    """Return the text of a published schema.
+
+    Parameters
+    ----------
+    name
+        One of `SCHEMAS`.
+    """
+    folder = resources.files("nsightlens.render").joinpath("schemas")
+    return folder.joinpath(f"{name}.json").read_text(encoding="utf-8")
+
+
+def write_published(folder: Path | None = None) -> None:
+    """Write the files of ``schemas/`` anew from `nsightlens.tables`."""
+    target = folder or Path(__file__).with_name("schemas")
+    target.mkdir(exist_ok=True)
+    for name in SCHEMAS:
+        text = json.dumps(schema_document(name), indent=2, ensure_ascii=False) + "\n"
+        (target / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
+
+
+def schema_document(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of an envelope.
+
+    Parameters
+    ----------
+    name
+        One of `SCHEMAS`.
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:nsightlens:schema:{name}:{ENVELOPE_VERSION}",
+        "title": f"nsightlens.{name}",
+        "description": (
+            f"{SCHEMAS[name][0].upper()}{SCHEMAS[name][1:]}. Null is a value that the report does "
+            "not have. A reader must accept keys that are not listed here: a new key alone does "
+            "not raise schema_version."
+        ),
+        "type": "object",
+        "required": ["schema", "schema_version", "source", "rows"],
+        "properties": {
+            "schema": {"const": f"nsightlens.{name}"},
+            "schema_version": {"const": ENVELOPE_VERSION},
+            "source": _source(),
+            "rows": {"type": "array", "items": _row(name)},
+        },
+    }
+
+
+def _object(properties: dict[str, Any], description: str | None = None) -> dict[str, Any]:
+    about = {"description": description} if description else {}
+    return {"type": "object", **about, "required": list(properties), "properties": properties}
+
+
+def _list_of(item: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"type": "array", "description": description, "items": item}
+
+
+def _about(kind: dict[str, Any], description: str) -> dict[str, Any]:
+    return {**kind, "description": description}
+
+
+def _source() -> dict[str, Any]:
+    report = _object(
+        {
+            "path": _about(_TEXT, "path of the report, as it was given"),
+            "device_names": _list_of(_TEXT, "GPUs of its launches"),
+            "ncu_version": _about(_TEXT_OR_NULL, "version of Nsight Compute that collected it"),
+            "clock_control": _about(_TEXT_OR_NULL, "what ncu did to the clocks"),
+        }
+    )
+    unread = _object({"path": _TEXT, "error": _about(_TEXT, "why it could not be read")})
+    return _object(
+        {
+            "tool": {"const": "nsightlens"},
+            "tool_version": _TEXT,
+            "reports": _list_of(report, "the reports that were read, in order"),
+            "unread": _list_of(unread, "what was asked for and could not be read"),
+            "warnings": _list_of(_TEXT, "what was noticed while reading, such as a salvaged cut"),
+            "options": {
+                "type": "object",
+                "description": "the options that decide which rows there are",
+            },
+        },
+        "what the rows were made from, and by what",
+    )
+
+
+def _row(name: str) -> dict[str, Any]:
+    if name == "classify":
+        # Arrow is loaded only where a schema is made, not where a published one is shown.
+        from nsightlens import tables  # noqa: PLC0415
+
+        return _object({column.name: _of_column(column) for column in tables.LABELS})
+    return {"info": _info_row, "metrics": _metric_row, "metric-names": _metric_name_row}[name]()
+
+
+def _of_column(column: Column) -> dict[str, Any]:
+    """Return the schema of a value of an Arrow column, with its meaning and unit."""
+    kind = str(column.type)
+    if kind.startswith("dictionary") or kind == "string":
+        json_type = "string"
+    elif kind == "bool":
+        json_type = "boolean"
+    elif kind == "double":
+        json_type = "number"
+    else:
+        json_type = "integer"
+    unit = f" [{column.unit}]" if column.unit else ""
+    nullable = column.name not in _NEVER_NULL
+    found: dict[str, Any] = {
+        "description": f"{column.meaning}{unit}",
+        "type": [json_type, "null"] if nullable else json_type,
+    }
+    if kind.startswith("uint"):
+        found["minimum"] = 0
+    if column.name in _ENUMS:
+        values: Iterable[str | None] = _ENUMS[column.name]
+        found["enum"] = [*values, None] if nullable else list(values)
+    return found
+
+
+def _metric_row() -> dict[str, Any]:
+    value = {
+        "description": (
+            "the value, by kind: an integer with all its digits; a number, or one of the texts "
+            '"nan", "inf", "-inf"; the text; null'
+        ),
+        "type": ["integer", "number", "string", "null"],
+    }
+    return _object(
+        {
+            "report": _about(_TEXT, "path of the report, as it was given"),
+            "launch_id": _about(_COUNT, "position of the result in its report, from 0"),
+            "kernel": _about(_TEXT_OR_NULL, "name of the kernel"),
+            "metric": _about(_TEXT, "name of the metric, as ncu stored it"),
+            "kind": {
+                "description": "how the report stores the value; null: it has the name only",
+                "enum": ["integer", "real", "text", "null"],
+            },
+            "value": value,
+            "unit": _about(_TEXT_OR_NULL, "unit of the value by its name"),
+        }
+    )
+
+
+def _metric_name_row() -> dict[str, Any]:
+    return _object(
+        {
+            "metric": _about(_TEXT, "name of the metric, as ncu stored it"),
+            "unit": _about(_TEXT_OR_NULL, "unit of its values by its name"),
+            "value_count": _about(_COUNT, "launches that have a value"),
+            "launch_count": _about(_COUNT, "launches of the reports"),
+        }
+    )
+
+
+def _info_row() -> dict[str, Any]:
+    counts = {"type": "object", "additionalProperties": _COUNT}
+    process = _object({"process_id": _COUNT_OR_NULL, "process_name": _TEXT_OR_NULL})
+    missing = _object(
+        {
+            "column": _about(_TEXT, "column of the table launches"),
+            "unit": _TEXT_OR_NULL,
+            "missing_count": _about(_COUNT, "launches without a value"),
+            "sections": _list_of(_TEXT, "ncu sections that would fill it"),
+            "metrics": _list_of(_TEXT, "metrics that would fill it"),
+        }
+    )
+    return _object(
+        {
+            "report": _about(_TEXT, "path of the report, as it was given"),
+            "size_bytes": _about(_COUNT_OR_NULL, "size of the file [B]"),
+            "ncu_version": _TEXT_OR_NULL,
+            "cuda_version": _TEXT_OR_NULL,
+            "driver_version": _TEXT_OR_NULL,
+            "clock_control": _about(_TEXT_OR_NULL, "what ncu did to the clocks"),
+            "cache_control": _about(_TEXT_OR_NULL, "what ncu did to the caches"),
+            "replay_mode": _TEXT_OR_NULL,
+            "created_at": _about(_TEXT_OR_NULL, "when it was made, ISO 8601, UTC"),
+            "command_line": _about(_TEXT_OR_NULL, "command line of the profiled program"),
+            "profiler_command_line": _about(_TEXT_OR_NULL, "command line of ncu"),
+            "devices": _list_of(
+                _object({"device_name": _TEXT_OR_NULL, "compute_capability": _TEXT_OR_NULL}),
+                "GPUs of the launches",
+            ),
+            "processes": _list_of(process, "profiled processes"),
+            "launch_count": _COUNT,
+            "failed_launch_count": _about(_COUNT, "launches that failed to be collected"),
+            "duration_ns": _about({"type": ["number", "null"]}, "sum over the launches [ns]"),
+            "launches_by_kind": _about(counts, "kernel, range, graph or cmdlist"),
+            "launches_by_family": _about(counts, "what the kernels compute"),
+            "nvtx_domains": _list_of(_TEXT, "NVTX domains with a range open at some launch"),
+            "metric_count": _about(_COUNT, "names of metrics that some launch has"),
+            "missing_columns": _list_of(missing, "columns that some launch cannot fill"),
+        }
+    )
