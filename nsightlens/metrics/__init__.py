@@ -1,1 +1,17 @@
-"""Our columns, from raw metrics in the spellings of every architecture."""
+"""Our columns, from raw metrics in the spellings of every architecture.
+
+`catalog` says which formulas fill a column and how to collect them, `tensor` the tensor counters
+of each architecture, `formula` and `columns` evaluate them, `derive` and `stalls` build the
+columns of ``launches`` and the ``stalls`` table, `coverage` says what a report lacks.
+"""
+
+from nsightlens.metrics.derive import SOURCES, derive_launch_columns, launches_schema
+from nsightlens.metrics.stalls import stall_table, stalls_schema
+
+__all__ = [
+    "SOURCES",
+    "derive_launch_columns",
+    "launches_schema",
+    "stall_table",
+    "stalls_schema",
+]

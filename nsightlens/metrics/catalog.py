@@ -1,0 +1,348 @@
+"""The catalog: for each measured column, the formulas that can fill it and how to collect them.
+
+Formulas are in order of preference; the spellings differ by architecture (compute capability 7.0
+to 12.1) and by version of ncu (2020.3 to 2025.2). All of a formula's metrics must have a value.
+Read by `nsightlens.metrics.derive` (values) and `nsightlens.metrics.coverage` (what is missing).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nsightlens.metrics.formula import formula
+from nsightlens.metrics.tensor import tensor_paths_of, work_formulas
+
+__all__ = ["CATALOG", "MEASURED", "Measured", "minimal_metrics"]
+
+
+class Measured(NamedTuple):
+    """How one column is measured.
+
+    Parameters
+    ----------
+    column
+        Name of the column.
+    formulas
+        Formulas over raw metrics, best first; see `nsightlens.metrics.formula`.
+    sections
+        Sections of ncu that collect one of the formulas.
+    ask
+        The shortest list for ``ncu --metrics`` that fills the column, on architectures without
+        a list of their own in `minimal_metrics`. Empty where ncu always stores it.
+    """
+
+    column: str
+    formulas: tuple[str, ...]
+    sections: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+
+
+_DURATION = "gpu__time_duration.sum"
+_SPEED_OF_LIGHT = "SpeedOfLight"
+_ROOFLINE = "SpeedOfLight_RooflineChart"
+_HALF_ROOFLINE = "SpeedOfLight_HierarchicalHalfRooflineChart"
+_TENSOR_ROOFLINE = "SpeedOfLight_HierarchicalTensorRooflineChart"
+_MEMORY = "MemoryWorkloadAnalysis"
+_MEMORY_TABLES = "MemoryWorkloadAnalysis_Tables"
+
+# Spellings of bytes read from and written to DRAM. dram__bytes_op_* is that of GB20x (cc 12.x).
+_DRAM_SPELLINGS = (
+    ("dram__bytes_read.sum", "dram__bytes_write.sum"),
+    ("dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
+    ("fbpa__dram_read_bytes.sum", "fbpa__dram_write_bytes.sum"),
+)
+_DRAM_SECTORS = ("dram__sectors_read.sum", "dram__sectors_write.sum")
+_SECTOR_BYTES = 32
+_DRAM_RATE = "dram__bytes.sum.per_second"
+_SECONDS = f"{_DURATION} / 1e9"
+
+# Every L1 sector goes through one of these; together they give NVIDIA's L1 hit rate.
+_L1_SECTORS = tuple(
+    f"l1tex__t_sectors_pipe_{path}.sum"
+    for path in (
+        "lsu_mem_global_op_ld", "lsu_mem_global_op_st", "lsu_mem_global_op_atom",
+        "lsu_mem_global_op_red", "lsu_mem_local_op_ld", "lsu_mem_local_op_st",
+        "tex_mem_surface_op_ld", "tex_mem_surface_op_st", "tex_mem_surface_op_atom",
+        "tex_mem_surface_op_red", "tex_mem_texture",
+    )
+)  # fmt: skip
+
+
+def _plain(column: str, *metrics: str, section: str = "", ask: bool = True) -> Measured:
+    """One metric under one or more names; asked for by the first."""
+    return Measured(
+        column, metrics, (section,) if section else (), (metrics[0],) if ask and section else ()
+    )
+
+
+def _always(column: str, *formulas: str) -> Measured:
+    """Build the entry of what ncu stores with every kernel, asked for or not."""
+    return Measured(column, formulas)
+
+
+def _dram_bytes(column: str, side: slice, *rates: str) -> Measured:
+    """Bytes over the DRAM pins; ``side`` picks reads, writes or both from each spelling."""
+    sectors = f"({' + '.join(_DRAM_SECTORS[side])}) * {_SECTOR_BYTES}"
+    return Measured(
+        column,
+        (*(" + ".join(pair[side]) for pair in _DRAM_SPELLINGS), sectors, *rates),
+        (_MEMORY,),
+        tuple(_DRAM_SPELLINGS[2][side]),
+    )
+
+
+def _flops(column: str, letter: str, lanes: int, section: str) -> Measured:
+    """Count add, mul and fma of one type; an fma is two operations, and half2 has two lanes."""
+    lane, twice = f"{lanes} * " if lanes > 1 else "", f"{2 * lanes} * "
+
+    def total(unit: str, suffix: str) -> str:
+        add, mul, fma = (
+            f"{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on{suffix}"
+            for op in ("add", "mul", "fma")
+        )
+        return f"{lane}{add} + {lane}{mul} + {twice}{fma}"
+
+    per_cycle = total("smsp", ".sum.per_cycle_elapsed")
+
+    return Measured(
+        column,
+        (
+            total("smsp", ".sum"),
+            total("sm", ".sum"),
+            # What NVIDIA's roofline sections collect: a rate per cycle and the clock.
+            f"({per_cycle}) * smsp__cycles_elapsed.avg.per_second * {_SECONDS}",
+            f"({total('smsp', '.sum.per_second')}) * {_SECONDS}",
+        ),
+        (section,),
+        formula(total("smsp", ".sum")).metrics,
+    )
+
+
+def _tensor(column: str) -> Measured:
+    return Measured(column, work_formulas(column), (_TENSOR_ROOFLINE,))
+
+
+_DRAM_BANDWIDTH = Measured(
+    "dram_bandwidth_bytes_per_s",
+    (
+        _DRAM_RATE,
+        *(f"{read}.per_second + {write}.per_second" for read, write in _DRAM_SPELLINGS),
+        *(f"({read} + {write}) / {_DURATION} * 1e9" for read, write in _DRAM_SPELLINGS),
+        f"({' + '.join(_DRAM_SECTORS)}) * {_SECTOR_BYTES} / {_DURATION} * 1e9",
+    ),
+    (_MEMORY, _ROOFLINE),
+    (_DRAM_RATE,),
+)
+
+CATALOG: tuple[Measured, ...] = (
+    _always("device_id", "launch__device_id"),
+    _always("context_id", "launch__context_id"),
+    _always("stream_id", "launch__stream_id"),
+    _always("grid_x", "launch__grid_dim_x"),
+    _always("grid_y", "launch__grid_dim_y"),
+    _always("grid_z", "launch__grid_dim_z"),
+    _always("block_x", "launch__block_dim_x"),
+    _always("block_y", "launch__block_dim_y"),
+    _always("block_z", "launch__block_dim_z"),
+    _always(
+        "grid_block_count",
+        "launch__grid_size",
+        "launch__grid_dim_x * launch__grid_dim_y * launch__grid_dim_z",
+    ),
+    _always(
+        "block_thread_count",
+        "launch__block_size",
+        "launch__block_dim_x * launch__block_dim_y * launch__block_dim_z",
+    ),
+    _always("registers_per_thread_count", "launch__registers_per_thread"),
+    _always(
+        "shared_memory_per_block_bytes",
+        "launch__shared_mem_per_block",
+        "launch__shared_mem_per_block_static + launch__shared_mem_per_block_dynamic"
+        " + launch__shared_mem_per_block_driver",
+    ),
+    _always("shared_memory_static_bytes", "launch__shared_mem_per_block_static"),
+    _always("shared_memory_dynamic_bytes", "launch__shared_mem_per_block_dynamic"),
+    _always("waves_per_multiprocessor", "launch__waves_per_multiprocessor"),
+    _always("sm_count", "device__attribute_multiprocessor_count", "launch__sm_count"),
+    _plain("duration_ns", _DURATION, "gpu__time_duration.avg", section=_SPEED_OF_LIGHT),
+    _plain(
+        "sm_clock_hz",
+        "sm__cycles_elapsed.avg.per_second",
+        "smsp__cycles_elapsed.avg.per_second",
+        "gpc__cycles_elapsed.avg.per_second",
+        section=_SPEED_OF_LIGHT,
+    ),
+    Measured(
+        "l2_clock_hz",
+        (
+            "lts__cycles_elapsed.avg.per_second",
+            f"lts__cycles_elapsed.avg / {_DURATION} * 1e9",
+        ),
+        (_HALF_ROOFLINE, _TENSOR_ROOFLINE),
+        ("lts__cycles_elapsed.avg.per_second",),
+    ),
+    _plain("dram_clock_hz", "dram__cycles_elapsed.avg.per_second", section=_SPEED_OF_LIGHT),
+    _dram_bytes("dram_read_bytes", slice(0, 1), f"dram__bytes_read.sum.per_second * {_SECONDS}"),
+    _dram_bytes("dram_write_bytes", slice(1, 2), f"dram__bytes_write.sum.per_second * {_SECONDS}"),
+    _dram_bytes("dram_bytes", slice(0, 2), "dram__bytes.sum", f"{_DRAM_RATE} * {_SECONDS}"),
+    _DRAM_BANDWIDTH,
+    _plain(
+        "dram_throughput_pct",
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        f"100 * {_DRAM_RATE} / (dram__bytes.sum.peak_sustained"
+        " * dram__cycles_elapsed.avg.per_second)",
+        section=_SPEED_OF_LIGHT,
+    ),
+    Measured(
+        "l2_bytes",
+        (
+            "lts__t_bytes.sum",
+            f"lts__t_sectors.sum * {_SECTOR_BYTES}",
+            f"lts__t_bytes.sum.per_second * {_SECONDS}",
+            f"lts__t_sectors.sum.per_second * {_SECTOR_BYTES} * {_SECONDS}",
+        ),
+        (_MEMORY_TABLES,),
+        ("lts__t_bytes.sum",),
+    ),
+    _plain(
+        "l2_hit_rate_pct",
+        "lts__t_sector_hit_rate.pct",
+        "100 * lts__t_sectors_lookup_hit.sum / lts__t_sectors.sum",
+        section=_MEMORY,
+    ),
+    _plain(
+        "l2_throughput_pct",
+        "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+        section=_SPEED_OF_LIGHT,
+    ),
+    Measured(
+        "l1_bytes",
+        (
+            "l1tex__t_bytes.sum",
+            f"l1tex__t_sectors.sum * {_SECTOR_BYTES}",
+            f"l1tex__t_bytes.sum.per_second * {_SECONDS}",
+            f"({' + '.join(_L1_SECTORS)}) * {_SECTOR_BYTES}",
+        ),
+        (_MEMORY_TABLES,),
+        ("l1tex__t_bytes.sum",),
+    ),
+    _plain("l1_hit_rate_pct", "l1tex__t_sector_hit_rate.pct", section=_MEMORY),
+    _plain(
+        "l1_throughput_pct",
+        "l1tex__throughput.avg.pct_of_peak_sustained_active",
+        section=_SPEED_OF_LIGHT,
+    ),
+    _plain(
+        "memory_throughput_pct",
+        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+        section=_SPEED_OF_LIGHT,
+    ),
+    _plain(
+        "sm_throughput_pct",
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+        section=_SPEED_OF_LIGHT,
+    ),
+    _flops("fp64_flop_count", "d", 1, _ROOFLINE),
+    _flops("fp32_flop_count", "f", 1, _ROOFLINE),
+    _flops("fp16_flop_count", "h", 2, _HALF_ROOFLINE),
+    _tensor("tensor_fp64_flop_count"),
+    _tensor("tensor_tf32_flop_count"),
+    _tensor("tensor_fp16_flop_count"),
+    _tensor("tensor_bf16_flop_count"),
+    _tensor("tensor_fp8_flop_count"),
+    _tensor("tensor_fp4_flop_count"),
+    _tensor("tensor_int8_op_count"),
+    _tensor("tensor_int4_op_count"),
+    _tensor("tensor_int1_op_count"),
+    # Of elapsed cycles first: the fraction of the launch, and in every set (the breakdown of
+    # sm__throughput), where the share of active cycles is only in the larger ones.
+    _plain(
+        "tensor_pipe_active_pct",
+        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+        section=_SPEED_OF_LIGHT,
+    ),
+    _plain(
+        "achieved_occupancy_pct",
+        "sm__warps_active.avg.pct_of_peak_sustained_active",
+        "100 * sm__warps_active.avg.per_cycle_active"
+        " / device__attribute_max_warps_per_multiprocessor",
+        section="Occupancy",
+    ),
+    _always(
+        "theoretical_occupancy_pct",
+        "sm__maximum_warps_per_active_cycle_pct",
+        "100 * sm__maximum_warps_avg_per_active_cycle"
+        " / device__attribute_max_warps_per_multiprocessor",
+    ),
+    _plain(
+        "issue_active_pct",
+        "smsp__issue_active.avg.pct_of_peak_sustained_active",
+        "100 * smsp__issue_active.avg.per_cycle_active",
+        "100 - smsp__issue_inst0.avg.pct_of_peak_sustained_active",
+        section="SchedulerStats",
+    ),
+    _plain(
+        "eligible_warps_per_scheduler",
+        "smsp__warps_eligible.avg.per_cycle_active",
+        section="SchedulerStats",
+    ),
+    _plain(
+        "active_warps_per_scheduler",
+        "smsp__warps_active.avg.per_cycle_active",
+        section="SchedulerStats",
+    ),
+    _plain(
+        "warp_cycles_per_issue",
+        "smsp__average_warp_latency_per_inst_issued.ratio",
+        "smsp__warps_active.avg.per_cycle_active / smsp__issue_active.avg.per_cycle_active",
+        section="WarpStateStats",
+    ),
+    _always("replay_pass_count", "profiler__replayer_passes"),
+)
+"""Every column of ``launches`` that a formula fills, in the order of the table."""
+
+MEASURED = {entry.column: entry for entry in CATALOG}
+"""The same by column."""
+
+_NO_DRAM_COUNTERS = {"7.2", "8.7", "10.1", "11.0", "12.1"}
+
+
+def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, ...]:
+    """Return the shortest list for ``ncu --metrics`` that fills a column on an architecture.
+
+    A metric that the GPU does not have is an error of ncu's for the whole kernel, so that the list
+    holds only names that the architecture is known to have.
+
+    Parameters
+    ----------
+    column
+        A column of ``launches``.
+    compute_capability
+        Such as ``"9.0"``; ``None`` where the report does not say.
+
+    Returns
+    -------
+    tuple of str
+        Empty where ncu always stores what the column needs, and where the architecture has no such
+        counter.
+
+    Examples
+    --------
+    >>> minimal_metrics("dram_read_bytes", "9.0")
+    ('fbpa__dram_read_bytes.sum',)
+    >>> minimal_metrics("dram_read_bytes", "8.7")
+    ()
+    """
+    if column.startswith("tensor_") and column.endswith("_count"):
+        return tuple(
+            name
+            for path in tensor_paths_of(compute_capability or "")
+            if path.column == column
+            for name in path.minimal_metrics
+        )
+    if column.startswith("dram_") and compute_capability in _NO_DRAM_COUNTERS:
+        return ()
+    return MEASURED[column].ask if column in MEASURED else ()

@@ -1,0 +1,93 @@
+"""Raw metrics as float64 columns, and the choice among the formulas of a column.
+
+Missing is NaN inside `nsightlens.metrics` and becomes null when a column leaves it; a NaN that the
+profiler stored (a collection that failed) is missing too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from nsightlens.metrics.formula import formula
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nsightlens.report import MetricStore
+
+__all__ = ["Evaluated", "NumberColumns", "evaluate_first", "origin_array"]
+
+
+class NumberColumns:
+    """The metrics of a store as float64 columns, each read once."""
+
+    def __init__(self, store: MetricStore) -> None:
+        self.store = store
+        self.launch_count = store.launch_count
+        self._missing = np.full(store.launch_count, np.nan)
+        self._read: dict[str, NDArray[np.float64]] = {}
+
+    def __contains__(self, metric: str) -> bool:
+        return metric in self.store.index_of
+
+    def __call__(self, metric: str) -> NDArray[np.float64]:
+        """Return a metric as a column, NaN where a launch has no number. Shape (n,)."""
+        if metric not in self:
+            return self._missing
+        if metric not in self._read:
+            # `number` gives NaN where there is no value.
+            self._read[metric], _ = self.store.number(metric)
+        return self._read[metric]
+
+    def has_all(self, metrics: Iterable[str]) -> bool:
+        """Say whether some launch has each of the metrics."""
+        return all(metric in self for metric in metrics)
+
+
+class Evaluated(NamedTuple):
+    """A column and, per launch, which of the formulas gave it.
+
+    ``values`` is NaN and ``choice`` -1 where no formula had a value. Shapes (n,).
+    """
+
+    values: NDArray[np.float64]
+    choice: NDArray[np.int32]
+
+
+def evaluate_first(formulas: Sequence[str], numbers: NumberColumns) -> Evaluated:
+    """Evaluate formulas in order; each launch takes the first that has a value.
+
+    Parameters
+    ----------
+    formulas
+        Texts of formulas, best first.
+    numbers
+        The raw metrics.
+    """
+    values = np.full(numbers.launch_count, np.nan)
+    choice = np.full(numbers.launch_count, -1, dtype=np.int32)
+    for index, text in enumerate(formulas):
+        compiled = formula(text)
+        if not numbers.has_all(compiled.metrics):
+            continue
+        candidate = compiled.evaluate(numbers, numbers.launch_count)
+        fills = (choice < 0) & ~np.isnan(candidate)
+        values[fills] = candidate[fills]
+        choice[fills] = index
+        if (choice >= 0).all():
+            break
+    return Evaluated(values, choice)
+
+
+def origin_array(choice: NDArray[np.int32], formulas: Sequence[str]) -> pa.Array:
+    """Return, per launch, the text of the formula that was chosen; null where none was."""
+    used = np.unique(choice[choice >= 0])
+    return pa.DictionaryArray.from_arrays(
+        pa.array(np.searchsorted(used, choice).astype(np.int32), mask=choice < 0),
+        pa.array([formulas[i] for i in used.tolist()], type=pa.string()),
+    )
