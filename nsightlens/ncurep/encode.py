@@ -1,8 +1,8 @@
-"""Protobuf wire format, outwards: fields as bytes. The reader's twin is `nsightlens.ncurep.wire`.
+r"""Protobuf wire format, outwards: fields as bytes. The reader's twin is `nsightlens.ncurep.wire`.
 
 Every function returns one whole field, tag included, and ``b""`` for ``None``, so that a message
-is the concatenation of its fields in order. Text is UTF-8 with ``surrogateescape``, which is how
-the reader gives back bytes that are not UTF-8.
+is the concatenation of its fields in order. Text is UTF-8; a surrogate escape (``"\udcff"``)
+stands for a byte that is not, so that fixtures can have such names.
 """
 
 from __future__ import annotations
