@@ -1,1 +1,16 @@
-"""Peak rates: what a GPU could do, from its report, its attributes or its data sheet."""
+"""GPUs: rates per architecture, products by name, and the peak rates of a launch.
+
+- `nsightlens.devices.rates`: dense rates per SM and clock, with their confidence.
+- `nsightlens.devices.products`: products by exact driver name.
+- `nsightlens.devices.peaks`: peak rate of each resource of each launch, and its source.
+- `nsightlens.devices.tensor_peaks`: dense tensor peaks that a report stores.
+- `nsightlens.devices.columns`: columns of a report as numpy arrays.
+"""
+
+from __future__ import annotations
+
+from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
+from nsightlens.devices.products import Product, product_of
+from nsightlens.devices.rates import rate_of
+
+__all__ = ["PEAK_SOURCES", "PeakRates", "Product", "peak_rates", "product_of", "rate_of"]

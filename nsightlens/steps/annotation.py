@@ -1,0 +1,109 @@
+"""Annotations of launches: each distinct NVTX path is read once, by the grammars in order.
+
+To add a grammar, write a module with ``read(domain, names)`` (see `nsightlens.steps.model`) and
+list it in `GRAMMARS`; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from nsightlens.steps import batching_gap, nsightlens_v1
+from nsightlens.steps.model import DEFAULT_DOMAIN, StepAnnotation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ANNOTATION_SCHEMA", "GRAMMARS", "annotate_paths", "read_path"]
+
+
+class Grammar(Protocol):
+    """A way of naming steps; the modules of this package are grammars."""
+
+    def read(self, domain: str, names: Sequence[str]) -> StepAnnotation | None:
+        """Read the ranges of one domain, outermost first."""
+
+
+GRAMMARS: tuple[Any, ...] = (nsightlens_v1, batching_gap)
+"""Grammars in the order in which they are asked; what one does not say, the next may."""
+
+ANNOTATION_SCHEMA = pa.schema(
+    [
+        ("phase", pa.string()),
+        ("batch_size", pa.int64()),
+        ("context_length", pa.int64()),
+        ("query_length", pa.int64()),
+        ("operation", pa.string()),
+        ("operation_flop", pa.float64()),
+        ("operation_bytes", pa.float64()),
+    ]
+)
+
+
+class _DomainRanges(NamedTuple):
+    domain: str
+    names: list[str]
+
+
+def annotate_paths(paths: Any) -> pa.Table:
+    """Read a column of NVTX paths, as `nsightlens.tables.LAUNCHES` describes them.
+
+    Parameters
+    ----------
+    paths
+        String or dictionary column, `pyarrow.Array` or `pyarrow.ChunkedArray`.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per path with the columns of `ANNOTATION_SCHEMA`; null where nothing is said.
+
+    Examples
+    --------
+    >>> table = annotate_paths(pa.array(["nsightlens@step v1 phase=decode batch_size=8", None]))
+    >>> table["batch_size"].to_pylist()
+    [8, None]
+    """
+    encoded = pa.chunked_array([paths] if isinstance(paths, pa.Array) else paths.chunks)
+    encoded = encoded.cast(pa.string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    read = [read_path(path) for path in encoded.dictionary.to_pylist()]
+    columns = {
+        field.name: pa.array([getattr(one, field.name) for one in read], field.type)
+        for field in ANNOTATION_SCHEMA
+    }
+    distinct = pa.table(columns, schema=ANNOTATION_SCHEMA)
+    taken: pa.Table = distinct.take(encoded.indices)
+    return taken
+
+
+def read_path(path: str) -> StepAnnotation:
+    """Read one NVTX path with every grammar.
+
+    Examples
+    --------
+    >>> read_path("DecodeStep7").phase
+    'decode'
+    """
+    annotation = StepAnnotation()
+    domains = _domains(path)
+    for grammar in GRAMMARS:
+        for ranges in domains:
+            found = grammar.read(ranges.domain, ranges.names)
+            if found is not None:
+                annotation = annotation.filled_from(found)
+    return annotation
+
+
+def _domains(path: str) -> list[_DomainRanges]:
+    """Split a path at ';' into domains and start/end ranges, and these at '/' into ranges."""
+    found = []
+    for part in path.split(";"):
+        domain, at, rest = part.partition("@")
+        if not at or "/" in domain:
+            domain, rest = DEFAULT_DOMAIN, part
+        found.append(_DomainRanges(domain, rest.split("/")))
+    return found
