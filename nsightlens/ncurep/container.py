@@ -23,7 +23,14 @@ from nsightlens.errors import (
     UnsupportedVersionError,
     WireFormatError,
 )
-from nsightlens.ncurep.faults import COPY_AGAIN, PROFILE_AGAIN, SALVAGE, wire_error
+from nsightlens.ncurep.faults import (
+    COPY_AGAIN,
+    PROFILE_AGAIN,
+    READER_SLIPS,
+    SALVAGE,
+    reader_error,
+    wire_error,
+)
 from nsightlens.ncurep.model import FILE_VERSION, MAGIC, Kind, ProcessInfo
 from nsightlens.ncurep.session import SessionMerger, read_process
 from nsightlens.ncurep.wire import Message, WireFault, padded
@@ -232,6 +239,8 @@ class Container:
             self._sessions.add(process, header.message(_SESSION))
         except WireFault as fault:
             raise wire_error(self._path, fault, offset, where) from fault
+        except READER_SLIPS as slip:
+            raise reader_error(self._path, slip, offset, where) from slip
         self.block_count += 1
         self.strings += strings
         start = offset + header_size

@@ -6,6 +6,7 @@ it alike. Imports `nsightlens.errors` and the wire format; used by the reader mo
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from nsightlens.errors import FieldMissingError, ReportFormatError, WireFormatError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from nsightlens.ncurep.wire import WireFault
 
-__all__ = ["COPY_AGAIN", "PROFILE_AGAIN", "SALVAGE", "wire_error"]
+__all__ = ["COPY_AGAIN", "PROFILE_AGAIN", "READER_SLIPS", "SALVAGE", "reader_error", "wire_error"]
 
 COPY_AGAIN = "Copy the file again from where ncu wrote it."
 
@@ -25,6 +26,11 @@ SALVAGE = (
     "The file is damaged here: copy it again from where ncu wrote it, or read the launches before"
     " the damage with on_error='salvage' (--salvage)."
 )
+
+READER_SLIPS = (
+    IndexError, KeyError, TypeError, OverflowError, RecursionError, UnicodeError, struct.error,
+)  # fmt: skip
+"""What the reader would raise by mistake only: sizes and positions are checked where they count."""
 
 
 def wire_error(path: str, fault: WireFault, base: int, where: Sequence[str]) -> ReportFormatError:
@@ -43,3 +49,15 @@ def wire_error(path: str, fault: WireFault, base: int, where: Sequence[str]) -> 
     """
     kind = FieldMissingError if fault.missing else WireFormatError
     return kind(path, fault.problem, SALVAGE, offset=base + fault.offset, where=where)
+
+
+def reader_error(
+    path: str, slip: Exception, offset: int, where: Sequence[str]
+) -> ReportFormatError:
+    """Return the error of a mistake of the reader, so that the user hears which file met it."""
+    problem = f"the reader failed on it ({type(slip).__name__}: {slip})"
+    error = WireFormatError(
+        path, problem, "Please report this with the file.", offset=offset, where=where
+    )
+    error.__cause__ = slip
+    return error

@@ -11,22 +11,29 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nsightlens.errors import (
     NotAReportError,
     ReportFormatError,
     ReportNotFoundError,
     StringIndexError,
-    WireFormatError,
 )
 from nsightlens.ncurep.container import Container, Entry, read_file_header
-from nsightlens.ncurep.faults import PROFILE_AGAIN, SALVAGE, wire_error
+from nsightlens.ncurep.faults import (
+    PROFILE_AGAIN,
+    READER_SLIPS,
+    SALVAGE,
+    reader_error,
+    wire_error,
+)
 from nsightlens.ncurep.model import InstanceColumns, NcuRepFile, Result, ScalarColumns
-from nsightlens.ncurep.results import layout_of, read_result, scan_instances, scan_result
+from nsightlens.ncurep.results import layout_of, read_result
+from nsightlens.ncurep.scan import scan_instances, scan_result
 from nsightlens.ncurep.wire import Message, WireFault, padded
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable
 
 __all__ = ["read_ncu_rep"]
@@ -77,22 +84,7 @@ def read_ncu_rep(
     Traceback (most recent call last):
     nsightlens.errors.ReportNotFoundError: no-such.ncu-rep: there is no such file.
     """
-    shown = os.fspath(path)
-    try:
-        return _read(shown, instances, on_error, progress)
-    except (IndexError, KeyError, OverflowError, RecursionError, UnicodeError) as slip:
-        # Sizes and positions are checked where they are used, so this is a mistake of the reader;
-        # the user still should hear which file met it.
-        problem = f"the reader failed on it ({type(slip).__name__}: {slip})"
-        raise WireFormatError(shown, problem, "Please report this with the file.") from slip
-
-
-def _read(
-    path: str,
-    instances: bool | Callable[[str], bool] | None,
-    on_error: str,
-    progress: Callable[[int, int], None] | None,
-) -> NcuRepFile:
+    path = os.fspath(path)
     with _open(path) as buffer:
         version, start = read_file_header(buffer, path)
         container = Container(buffer, path, start)
@@ -178,6 +170,9 @@ class _ResultReader:
             except ReportFormatError as error:
                 self._roll_back(scalar_count, instance_count)
                 return error
+            except READER_SLIPS as slip:
+                self._roll_back(scalar_count, instance_count)
+                return reader_error(self._path, slip, entry.start, entry.where())
         if progress is not None:
             progress(len(entries), len(entries))
         return None
@@ -212,9 +207,9 @@ class _ResultReader:
             problem = f"a metric has the name id {names[lost[0]]} and the file has {known} strings"
             offset = entry.start + extents[lost[0] - first][0]
             raise StringIndexError(self._path, problem, SALVAGE, offset=offset, where=entry.where())
-        for row in reversed(lost):
-            _delete_row(self.scalars, row)
-            del extents[row - first]
+        kept = [row for row in range(first, len(names)) if names[row] < known]
+        extents[:] = [extents[row - first] for row in kept]
+        _keep_rows(self.scalars, first, kept)
 
     def _read_instances(
         self, data: bytes, first: int, extents: list[tuple[int, int]], columns: InstanceColumns
@@ -227,13 +222,8 @@ class _ResultReader:
 
     def _roll_back(self, scalar_count: int, instance_count: int) -> None:
         """Forget the rows that a damaged result had added."""
-        scalars, instances = self.scalars, self.instances
-        for column in (
-            scalars.result, scalars.name, scalars.kind, scalars.value, scalars.integer,
-            scalars.instance_count,
-        ):  # fmt: skip
-            del column[scalar_count:]
-        _forget_texts(scalars.text, scalar_count)
+        _keep_rows(self.scalars, scalar_count, [])
+        instances = self.instances
         if instances is None:
             return
         for column in (
@@ -241,8 +231,9 @@ class _ResultReader:
             instances.correlation_integer, instances.kind, instances.value, instances.integer,
         ):  # fmt: skip
             del column[instance_count:]
-        _forget_texts(instances.correlation_text, instance_count)
-        _forget_texts(instances.text, instance_count)
+        for texts in (instances.text, instances.correlation_text):
+            for row in [row for row in texts if row >= instance_count]:
+                del texts[row]
 
 
 def _wanted(strings: list[str], instances: bool | Callable[[str], bool] | None) -> list[bool]:
@@ -252,17 +243,17 @@ def _wanted(strings: list[str], instances: bool | Callable[[str], bool] | None) 
     return [bool(instances)] * len(strings)
 
 
-def _delete_row(scalars: ScalarColumns, row: int) -> None:
-    scalars.text.pop(row, None)
-    for later in [key for key in scalars.text if key > row]:
-        scalars.text[later - 1] = scalars.text.pop(later)
-    for column in (
+def _keep_rows(scalars: ScalarColumns, first: int, kept: list[int]) -> None:
+    """Leave of the rows from ``first`` on only the given ones."""
+    texts = [(new, scalars.text[row]) for new, row in enumerate(kept, first) if row in scalars.text]
+    for row in range(first, len(scalars.result)):
+        scalars.text.pop(row, None)
+    scalars.text.update(texts)
+    columns: tuple[array[Any], ...] = (
         scalars.result, scalars.name, scalars.kind, scalars.value, scalars.integer,
         scalars.instance_count,
-    ):  # fmt: skip
-        del column[row]
-
-
-def _forget_texts(texts: dict[int, str], count: int) -> None:
-    for row in [row for row in texts if row >= count]:
-        del texts[row]
+    )  # fmt: skip
+    for column in columns:
+        for new, row in enumerate(kept, first):
+            column[new] = column[row]
+        del column[first + len(kept) :]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nsightlens.ncurep.model import ProcessInfo, SessionInfo
-from nsightlens.ncurep.results import metric_value
+from nsightlens.ncurep.scan import metric_value
 from nsightlens.ncurep.wire import BYTES
 
 if TYPE_CHECKING:
