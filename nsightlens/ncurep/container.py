@@ -57,6 +57,8 @@ _BLOCK_HEADER_KEYS = frozenset(b"\x08\x10\x1a\x22\x28\x32\x38\x40\x48")
 
 _ZEROS = re.compile(rb"\0*")
 
+_MAX_PADDING = 4096  # [byte] a page: the coarsest unit that files are commonly padded to
+
 # What people have in hand when it is not a report: first bytes, what it is, what to do.
 _LOOKALIKES = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Run 'git lfs pull'."),
@@ -195,26 +197,35 @@ class Container:
 
     def _walk(self, offset: int) -> None:
         size, buffer = self._size, self._buffer
-        while offset < size:
-            remaining = size - offset
-            header_size = unpack_from("<I", buffer, offset)[0] if remaining >= 4 else None
-            if not header_size:
-                # An empty header is a legal block that says nothing; zeros behind the last block,
-                # as padding leaves them, read as a row of such blocks or as too few for one.
-                end = _zero_run_end(buffer, offset)
-                if end == size:
-                    return
-                if end - offset >= 4:
-                    offset += (end - offset) // 4 * 4
-                    continue
-            if header_size is None or header_size > remaining - 4:
-                raise self._cut_header(offset, header_size)
+        while True:
+            offset = self._behind_zeros(offset)
+            left = size - offset
+            if left == 0:
+                return
+            header_size = unpack_from("<I", buffer, offset)[0] if left >= 4 else left
+            if header_size > left - 4:
+                raise self._not_a_block(offset, header_size)
             offset = self._read_block(offset + 4, header_size)
 
-    def _cut_header(self, offset: int, header_size: int | None) -> ReportFormatError:
+    def _behind_zeros(self, offset: int) -> int:
+        """Return the offset of the next block that says something.
+
+        Four zero bytes are a legal block that says nothing, and NVIDIA's reader takes zeros
+        behind the last block, as padding leaves them. More of them than any padding are the hole
+        that an unfinished download or copy leaves.
+        """
+        found = _ZEROS.match(self._buffer, offset)
+        count = found.end() - offset if found else 0
+        if count > _MAX_PADDING:
+            problem = f"{count} zero bytes stand in place of a block: that part was never written"
+            where = (f"block {self.block_count}",)
+            raise TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
+        return self._size if offset + count == self._size else offset + count // 4 * 4
+
+    def _not_a_block(self, offset: int, header_size: int) -> ReportFormatError:
         left = self._size - offset
         where = (f"block {self.block_count}",)
-        if header_size is None:
+        if left < 4:
             problem = f"{left} bytes follow the last block, too few for another"
             return TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
         key = self._buffer[offset + 4 : offset + 5]
@@ -294,9 +305,3 @@ class Container:
         if offset != stop:
             problem = f"{stop - offset} bytes of its payload belong to no entry"
             raise TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
-
-
-def _zero_run_end(buffer: mmap | bytes, offset: int) -> int:
-    """Return the offset of the first byte from ``offset`` on that is not zero."""
-    found = _ZEROS.match(buffer, offset)
-    return found.end() if found else offset
