@@ -279,8 +279,8 @@ def _start_end_domain(domain: NvtxDomainState) -> bytes:
 def _attributes(number: int, of: NvtxRange) -> bytes:
     """Return the attributes of a range, ``b""`` where it has none.
 
-    The format wants category, colour and message together, so a missing category is stored as 0
-    (NVTX's word for none), a missing colour or message as an empty one.
+    The format wants category, colour, payload and message together, so a missing category is
+    stored as 0 (NVTX's word for none), the others as being of unknown type and without a value.
     """
     if (of.category, of.color, of.payload, of.message) == (None, None, None, None):
         return b""
@@ -299,7 +299,7 @@ def _attributes(number: int, of: NvtxRange) -> bytes:
 
 def _payload(number: int, payload: int | float | str | None) -> bytes:
     if payload is None:
-        return b""
+        return message_field(number, uint_field(1, 0))
     if isinstance(payload, str):
         return message_field(number, uint_field(1, 0), text_field(8, payload))
     if isinstance(payload, float):
