@@ -3,9 +3,25 @@
 ``model`` is what a file holds, as plain Python data. Reading: ``wire`` (protobuf fields),
 ``container`` (blocks and entries), ``scan`` (metrics into columns), ``results``, ``nvtx``,
 ``rules`` and ``session`` (the other messages), ``faults`` (damage told as typed errors) and
-``read``, the door. Writing: ``spec`` (what to write), ``encode`` and ``write``.
+``read``, the door. Writing: ``spec`` (what to write), ``encode``, ``write_result``
+and ``write``.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nsightlens.ncurep.read import read_ncu_rep
 
-__all__ = ["read_ncu_rep"]
+if TYPE_CHECKING:
+    from nsightlens.ncurep.write import encode_ncu_rep, write_ncu_rep
+
+__all__ = ["encode_ncu_rep", "read_ncu_rep", "write_ncu_rep"]
+
+
+def __getattr__(name: str) -> Any:
+    # Whoever only reads does not wait for the writer.
+    if name in __all__:
+        return getattr(import_module("nsightlens.ncurep.write"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
