@@ -166,12 +166,12 @@ LAUNCHES: tuple[Column, ...] = (
         _real(name, "FLOP" if name.endswith("flop_count") else "op", _FLOP_MEANING[name.rsplit("_", 2)[0]])
         for name in FLOP_COUNT_COLUMNS
     ),
-    _real("tensor_pipe_active_pct", "%", "cycles in which a tensor pipe was active, percent of peak"),
+    _real("tensor_pipe_active_pct", "%", "cycles in which a tensor pipe was active, percent of elapsed cycles, else of active ones"),
     # Warps.
     _real("achieved_occupancy_pct", "%", "warps active on average, percent of the SM's maximum"),
     _real("theoretical_occupancy_pct", "%", "warps that the launch configuration allows, percent of maximum"),
     _category("occupancy_limiter", "what limits theoretical occupancy: blocks, registers, shared_mem,"
-              " warps, barriers, joined by '+' where several tie; null where nothing is known"),
+              " warps, barriers, joined by '+' where several tie; none at 100 %; null where nothing is known"),
     _real("issue_active_pct", "%", "cycles in which a scheduler issued an instruction, percent"),
     _real("eligible_warps_per_scheduler", "warp", "warps ready to issue, per scheduler and active cycle"),
     _real("active_warps_per_scheduler", "warp", "warps resident, per scheduler and active cycle"),
@@ -194,7 +194,11 @@ STALLS: tuple[Column, ...] = (
         "cycle",
         "cycles that a warp spends in this state per issued instruction",
     ),
-    _real("share_of_warp_latency_pct", "%", "cycles_per_issue over the sum of all states"),
+    _real(
+        "share_of_warp_latency_pct",
+        "%",
+        "cycles_per_issue over the warp_cycles_per_issue of the launch; may exceed 100",
+    ),
     _count("sample_count", "samples in this state, where the sampler ran", "sample"),
     _count(
         "sample_not_issued_count",
