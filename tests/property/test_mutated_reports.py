@@ -1,0 +1,246 @@
+"""Ten thousand damaged reports: each is told as such or read soundly, never anything else.
+
+Damage ends in a `NsightLensError` or in a table that the file's own headers agree with. It never
+ends in another exception, in a reader that does not come back, or in a report of zero launches
+that had some.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import pytest
+from support import reports
+from support.contents import contents
+from support.mutate import DAMAGES, claimed_result_count, mutants
+
+from nsightlens.errors import NsightLensError
+from nsightlens.ncurep import encode_ncu_rep, read_ncu_rep
+from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
+from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec, Uint32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from nsightlens.ncurep.model import NcuRepFile
+
+MUTANTS = 10_000
+PER_KIND = MUTANTS // len(DAMAGES)
+CORPUS_MUTANTS_PER_KIND = 20
+
+OnError = Literal["raise", "salvage"]
+
+
+class Outcome(NamedTuple):
+    """What a reader made of a file that it did not refuse."""
+
+    launch_count: int
+    is_damaged: bool
+
+
+def read_natively(path: Path, on_error: OnError) -> Outcome:
+    """Read with `read_ncu_rep`, all instances included, and check that the columns fit together."""
+    file = read_ncu_rep(path, instances=True, on_error=on_error)
+    check_columns(file)
+    return Outcome(len(file.results), file.damage is not None)
+
+
+READERS = [pytest.param(read_natively, id="read_ncu_rep")]
+
+
+def check_columns(file: NcuRepFile) -> None:
+    """Check that every index of a read file points at something, and that it could be compared."""
+    scalars, instances = file.scalars, file.instances
+    count = len(scalars.result)
+    columns = (scalars.name, scalars.kind, scalars.value, scalars.integer, scalars.instance_count)
+    assert {len(column) for column in columns} == {count}
+    assert all(name < len(file.strings) for name in scalars.name)
+    assert list(scalars.result) == sorted(scalars.result)
+    assert all(result < len(file.results) for result in scalars.result)
+    assert all(scalars.kind[i] == 3 for i in scalars.text)
+    assert instances is not None
+    assert sum(scalars.instance_count) == len(instances.scalar)
+    assert all(scalar < count for scalar in instances.scalar)
+    # No value can come from fewer bytes than this, so a file cannot blow up in memory.
+    assert (count + len(instances.scalar)) * 4 <= file.size_bytes
+    contents(file)
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """End the run with a traceback where a reader does not come back."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def small_reports() -> list[bytes]:
+    """Return reports of one to three kilobytes that use every part of the format."""
+    process = ProcessInfo(7, "host", "app")
+    state = [
+        NvtxDomainState(0, "<default domain>", push_pop=(NvtxRange("outer"), NvtxRange("inner"))),
+        NvtxDomainState(
+            3,
+            "engine",
+            push_pop=(NvtxRange("step", category=1, color=2, payload=-3, message="m"),),
+            start_end=(NvtxRange("request", payload=0.5, range_id=4, thread_id=5),),
+        ),
+    ]
+    rich = LaunchSpec(
+        name="axpy",
+        demangled_name="void axpy<float>(float)",
+        metrics=[("a", 1), ("b", 2.5), ("c", "text"), ("d", None), ("e", Uint32(7)), ("a", 3)],
+        instances={"a": [(16, 1), (32, 2)], "only": [("FFMA", 1.5), (0.5, "x"), (None, 2)]},
+        nvtx=state,
+        nvtx_other_threads={9: state},
+        rules=[RuleMessage("R", "Rule", "S", 4, "Title", "message", 12.5, 2)],
+        process=process,
+    )
+    plain = [
+        LaunchSpec(name=f"kernel_{i}", metrics={f"metric_{j}": i + j / 8 for j in range(12)})
+        for i in range(6)
+    ]
+    kinds = [
+        LaunchSpec(kind="range", metrics={"a": 1.0}),
+        LaunchSpec(kind="cmdlist", metrics={"a": 2.0}),
+        LaunchSpec(kind="graph", metrics={"b": 3.0}),
+    ]
+    session = reports.session(process)
+    return [
+        encode_ncu_rep(ReportSpec(launches=[rich], sessions=[session], comments="a comment")),
+        encode_ncu_rep(plain),
+        encode_ncu_rep(plain, Layout(results_per_block=4, strings="last_block")),
+        encode_ncu_rep([rich, *kinds], Layout(may_mix_kinds=True, results_per_block=9)),
+        encode_ncu_rep(
+            [*plain[:2], rich],
+            Layout(
+                strings="first_use",
+                source_count=2,
+                source_bytes=40,
+                are_sources_beside_results=True,
+                section_count=2,
+                sections_bytes=60,
+            ),
+        ),
+    ]
+
+
+@pytest.fixture(scope="module")
+def originals() -> list[bytes]:
+    """Return the sound reports that damage is done to."""
+    return small_reports()
+
+
+def outcome_of(
+    read: Callable[[Path, OnError], Outcome], path: Path, on_error: OnError
+) -> Outcome | NsightLensError:
+    """Read a file; whatever is not a `NsightLensError` leaves this function and fails the test."""
+    try:
+        return read(path, on_error)
+    except NsightLensError as error:
+        return error
+
+
+def check_mutant(read: Callable[[Path, OnError], Outcome], path: Path, data: bytes) -> bool:
+    """Read a damaged report in both ways; return whether it was refused."""
+    path.write_bytes(data)
+    found, salvaged = outcome_of(read, path, "raise"), outcome_of(read, path, "salvage")
+    for outcome in (found, salvaged):
+        # The reader turns its own slips into an error that says so: those are what we hunt.
+        assert "the reader failed on it" not in str(outcome)
+    if isinstance(found, NsightLensError):
+        assert str(path) in str(found)
+        if isinstance(salvaged, Outcome):
+            assert salvaged.is_damaged
+            assert salvaged.launch_count > 0
+        return True
+    # The headers of the file itself say how many results there are.
+    claimed = claimed_result_count(data)
+    assert claimed is not None
+    assert found == salvaged == Outcome(claimed, is_damaged=False)
+    return False
+
+
+def test_the_originals_are_sound(originals: list[bytes], tmp_path: Path) -> None:
+    """What the damage is done to reads without an error, and both ways to count agree."""
+    for i, data in enumerate(originals):
+        assert 500 < len(data) < 4000
+        path = tmp_path / f"{i}.ncu-rep"
+        path.write_bytes(data)
+        assert read_natively(path, "raise") == Outcome(claimed_result_count(data) or 0, False)
+
+
+def test_there_are_ten_thousand() -> None:
+    """The promise is a number, so it is one here."""
+    assert PER_KIND * len(DAMAGES) == 10_000
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+@pytest.mark.parametrize("read", READERS)
+def test_damage_is_refused_or_read_soundly(
+    read: Callable[[Path, OnError], Outcome], kind: str, originals: list[bytes], tmp_path: Path
+) -> None:
+    """Every mutant of a small report gives a typed error or as many launches as it claims."""
+    path = tmp_path / "mutant.ncu-rep"
+    refused = 0
+    with deadline(300):
+        for mutant in mutants(kind, originals, PER_KIND):
+            refused += check_mutant(read, path, mutant.data)
+    # Damage that nothing ever notices would mean that the test does not damage anything.
+    assert refused > PER_KIND // 20
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_every_cut_is_noticed(
+    read: Callable[[Path, OnError], Outcome], originals: list[bytes], tmp_path: Path
+) -> None:
+    """A report that ends early is refused, unless it ends at a block's end."""
+    path = tmp_path / "cut.ncu-rep"
+    data = originals[0]
+    with deadline(300):
+        for size in range(len(data)):
+            refused = check_mutant(read, path, data[:size])
+            assert refused == (claimed_result_count(data[:size]) is None)
+
+
+def test_what_is_salvaged_of_a_cut_report_is_its_beginning(
+    originals: list[bytes], tmp_path: Path
+) -> None:
+    """Launches before the cut come back as they were, none is invented."""
+    path = tmp_path / "cut.ncu-rep"
+    for original in originals:
+        path.write_bytes(original)
+        whole = contents(read_ncu_rep(path, instances=True))
+        for size in range(16, len(original), 7):
+            path.write_bytes(original[:size])
+            try:
+                part = read_ncu_rep(path, instances=True, on_error="salvage")
+            except NsightLensError:
+                continue
+            found = contents(part)[: len(part.results)]
+            for (result, metrics), (true_result, true_metrics) in zip(found, whole, strict=False):
+                assert result == true_result
+                assert all(metric in true_metrics for metric in metrics)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", DAMAGES)
+@pytest.mark.parametrize("read", READERS)
+def test_damage_to_real_reports_is_refused_or_read_soundly(
+    read: Callable[[Path, OnError], Outcome],
+    kind: str,
+    corpus_reports: list[Path],
+    tmp_path: Path,
+) -> None:
+    """The same for the smallest real reports, which have more of everything."""
+    by_size = sorted(corpus_reports, key=lambda path: path.stat().st_size)
+    real = [path.read_bytes() for path in (by_size[0], by_size[5], by_size[7])]
+    with deadline(600):
+        for mutant in mutants(kind, real, CORPUS_MUTANTS_PER_KIND):
+            check_mutant(read, tmp_path / "mutant.ncu-rep", mutant.data)
