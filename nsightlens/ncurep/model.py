@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from nsightlens.errors import ReportFormatError
 
 __all__ = [
     "FILE_VERSION",
@@ -203,6 +206,6 @@ class NcuRepFile:
     scalars: ScalarColumns
     sessions: list[SessionInfo]
     instances: InstanceColumns | None = None
-    damage: Exception | None = None
+    damage: ReportFormatError | None = None
     block_count: int = 0
     source_count: int = 0

@@ -64,12 +64,19 @@ def report_from_ncu_rep(
         sessions=sessions_table(path, content.sessions),
         store=store,
         sources=(path,),
-        warnings=()
-        if content.damage is None
-        else (f"salvaged {len(content.results)} launches. {content.damage}",),
+        warnings=_warnings(content),
         instances=instances_table(path, content),
         column_origins=origins,
     )
+
+
+def _warnings(content: NcuRepFile) -> tuple[str, ...]:
+    damage = content.damage
+    if damage is None:
+        return ()
+    count = len(content.results)
+    read = f"{count} launch{'es' if count != 1 else ''} before the damage"
+    return (f"{content.path}: salvaged {read} at byte {damage.offset}: {damage.problem}",)
 
 
 def _instance_filter(wanted: bool | Sequence[str]) -> Callable[[str], bool] | Literal[True] | None:

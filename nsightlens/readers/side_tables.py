@@ -26,6 +26,7 @@ __all__ = ["instances_table", "nvtx_table", "rules_table", "sessions_table"]
 
 # The numbers of the file, in its order.
 _SEVERITIES = ("none", "ok", "warning", "error", "optimization")
+_NCU_PROVIDERS = ("Nsight Compute Target", "Nsight Compute Host", "Nsight Compute")
 _SPEEDUP_SCOPES = ("unknown", "local", "global")
 
 
@@ -106,9 +107,11 @@ def sessions_table(path: str, sessions: Sequence[SessionInfo]) -> pa.Table:
             ],
             "command_line": [clean(s.command_line or s.executable) for s in sessions],
             "profiler_command_line": [clean(s.profiler_command_line) for s in sessions],
-            "ncu_version": [clean(_ncu_version(s)) for s in sessions],
-            "cuda_version": [clean(s.versions.get("CUDA")) for s in sessions],
-            "driver_version": [clean(s.versions.get("Display Driver")) for s in sessions],
+            "ncu_version": [clean(_version(s, *_NCU_PROVIDERS)) for s in sessions],
+            "cuda_version": [clean(_version(s, "CUDA Version", "CUDA")) for s in sessions],
+            "driver_version": [
+                clean(_version(s, "Display Driver Version", "Display Driver")) for s in sessions
+            ],
             "clock_control": [clean(s.clock_control) for s in sessions],
             "cache_control": [clean(s.cache_control) for s in sessions],
             "replay_mode": [clean(s.replay_mode) for s in sessions],
@@ -122,11 +125,9 @@ def sessions_table(path: str, sessions: Sequence[SessionInfo]) -> pa.Table:
     )
 
 
-def _ncu_version(session: SessionInfo) -> str | None:
-    for provider in ("Nsight Compute Target", "Nsight Compute Host", "Nsight Compute"):
-        if provider in session.versions:
-            return session.versions[provider]
-    return None
+def _version(session: SessionInfo, *providers: str) -> str | None:
+    """Return the version that the first of these providers states."""
+    return next((session.versions[name] for name in providers if name in session.versions), None)
 
 
 def _unix_seconds(session: SessionInfo) -> int | None:
