@@ -25,7 +25,6 @@ from nsightlens.errors import (
 )
 from nsightlens.ncurep.faults import (
     COPY_AGAIN,
-    PROFILE_AGAIN,
     READER_SLIPS,
     SALVAGE,
     reader_error,
@@ -123,8 +122,6 @@ def read_file_header(buffer: mmap | bytes, path: str) -> tuple[int, int]:
 
 def _not_a_report(buffer: mmap | bytes, path: str) -> NotAReportError:
     head = buffer[:64]
-    if not head:
-        return NotAReportError(path, "the file is empty", PROFILE_AGAIN)
     for beginning, what, advice in _LOOKALIKES:
         if head.startswith(beginning):
             return NotAReportError(path, f"this is {what}", advice, offset=0)
