@@ -5,13 +5,17 @@ of each architecture, `formula` and `columns` evaluate them, `derive` and `stall
 columns of ``launches`` and the ``stalls`` table, `coverage` says what a report lacks.
 """
 
+from nsightlens.metrics.coverage import COVERAGE, coverage, to_collect
 from nsightlens.metrics.derive import SOURCES, derive_launch_columns, launches_schema
 from nsightlens.metrics.stalls import stall_table, stalls_schema
 
 __all__ = [
+    "COVERAGE",
     "SOURCES",
+    "coverage",
     "derive_launch_columns",
     "launches_schema",
     "stall_table",
     "stalls_schema",
+    "to_collect",
 ]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nsightlens.metrics.formula import formula
-from nsightlens.metrics.tensor import tensor_paths_of, work_formulas
+from nsightlens.metrics.tensor import TENSOR_COLUMNS, tensor_paths_of, work_formulas
 
-__all__ = ["CATALOG", "MEASURED", "Measured", "minimal_metrics"]
+__all__ = ["CATALOG", "MEASURED", "Measured", "is_countable", "minimal_metrics"]
 
 
 class Measured(NamedTuple):
@@ -51,7 +51,10 @@ _DRAM_SPELLINGS = (
     ("dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
     ("fbpa__dram_read_bytes.sum", "fbpa__dram_write_bytes.sum"),
 )
-_DRAM_SECTORS = ("dram__sectors_read.sum", "dram__sectors_write.sum")
+_DRAM_SECTORS = (
+    ("dram__sectors_read.sum", "dram__sectors_write.sum"),
+    ("dram__sectors_op_read.sum", "dram__sectors_op_write.sum"),
+)
 _SECTOR_BYTES = 32
 _DRAM_RATE = "dram__bytes.sum.per_second"
 _SECONDS = f"{_DURATION} / 1e9"
@@ -80,15 +83,23 @@ def _always(column: str, *formulas: str) -> Measured:
     return Measured(column, formulas)
 
 
-def _dram_bytes(column: str, side: slice, *rates: str) -> Measured:
+def _dram_bytes(column: str, side: slice, *others: str) -> Measured:
     """Bytes over the DRAM pins; ``side`` picks reads, writes or both from each spelling."""
-    sectors = f"({' + '.join(_DRAM_SECTORS[side])}) * {_SECTOR_BYTES}"
     return Measured(
         column,
-        (*(" + ".join(pair[side]) for pair in _DRAM_SPELLINGS), sectors, *rates),
+        (
+            *(" + ".join(pair[side]) for pair in _DRAM_SPELLINGS),
+            *(f"({' + '.join(pair[side])}) * {_SECTOR_BYTES}" for pair in _DRAM_SECTORS),
+            *others,
+        ),
         (_MEMORY,),
+        # The one spelling that every chip with DRAM counters has.
         tuple(_DRAM_SPELLINGS[2][side]),
     )
+
+
+def _dram_rates(side: int) -> tuple[str, ...]:
+    return tuple(f"{pair[side]}.per_second * {_SECONDS}" for pair in _DRAM_SPELLINGS)
 
 
 def _flops(column: str, letter: str, lanes: int, section: str) -> Measured:
@@ -118,17 +129,16 @@ def _flops(column: str, letter: str, lanes: int, section: str) -> Measured:
     )
 
 
-def _tensor(column: str) -> Measured:
-    return Measured(column, work_formulas(column), (_TENSOR_ROOFLINE,))
-
-
 _DRAM_BANDWIDTH = Measured(
     "dram_bandwidth_bytes_per_s",
     (
         _DRAM_RATE,
         *(f"{read}.per_second + {write}.per_second" for read, write in _DRAM_SPELLINGS),
         *(f"({read} + {write}) / {_DURATION} * 1e9" for read, write in _DRAM_SPELLINGS),
-        f"({' + '.join(_DRAM_SECTORS)}) * {_SECTOR_BYTES} / {_DURATION} * 1e9",
+        *(
+            f"({read} + {write}) * {_SECTOR_BYTES} / {_DURATION} * 1e9"
+            for read, write in _DRAM_SECTORS
+        ),
     ),
     (_MEMORY, _ROOFLINE),
     (_DRAM_RATE,),
@@ -183,8 +193,8 @@ CATALOG: tuple[Measured, ...] = (
         ("lts__cycles_elapsed.avg.per_second",),
     ),
     _plain("dram_clock_hz", "dram__cycles_elapsed.avg.per_second", section=_SPEED_OF_LIGHT),
-    _dram_bytes("dram_read_bytes", slice(0, 1), f"dram__bytes_read.sum.per_second * {_SECONDS}"),
-    _dram_bytes("dram_write_bytes", slice(1, 2), f"dram__bytes_write.sum.per_second * {_SECONDS}"),
+    _dram_bytes("dram_read_bytes", slice(0, 1), *_dram_rates(0)),
+    _dram_bytes("dram_write_bytes", slice(1, 2), *_dram_rates(1)),
     _dram_bytes("dram_bytes", slice(0, 2), "dram__bytes.sum", f"{_DRAM_RATE} * {_SECONDS}"),
     _DRAM_BANDWIDTH,
     _plain(
@@ -247,15 +257,7 @@ CATALOG: tuple[Measured, ...] = (
     _flops("fp64_flop_count", "d", 1, _ROOFLINE),
     _flops("fp32_flop_count", "f", 1, _ROOFLINE),
     _flops("fp16_flop_count", "h", 2, _HALF_ROOFLINE),
-    _tensor("tensor_fp64_flop_count"),
-    _tensor("tensor_tf32_flop_count"),
-    _tensor("tensor_fp16_flop_count"),
-    _tensor("tensor_bf16_flop_count"),
-    _tensor("tensor_fp8_flop_count"),
-    _tensor("tensor_fp4_flop_count"),
-    _tensor("tensor_int8_op_count"),
-    _tensor("tensor_int4_op_count"),
-    _tensor("tensor_int1_op_count"),
+    *(Measured(column, work_formulas(column), (_TENSOR_ROOFLINE,)) for column in TENSOR_COLUMNS),
     # Of elapsed cycles first: the fraction of the launch, and in every set (the breakdown of
     # sm__throughput), where the share of active cycles is only in the larger ones.
     _plain(
@@ -307,7 +309,32 @@ CATALOG: tuple[Measured, ...] = (
 MEASURED = {entry.column: entry for entry in CATALOG}
 """The same by column."""
 
+# Unified memory: no counter of dram__* and fbpa__* (Xavier, Orin, Thor, DGX Spark).
 _NO_DRAM_COUNTERS = {"7.2", "8.7", "10.1", "11.0", "12.1"}
+
+
+def is_countable(column: str, compute_capability: str | None) -> bool:
+    """Say whether an architecture has counters for a column; True where it is not known.
+
+    Parameters
+    ----------
+    column
+        A column of ``launches``.
+    compute_capability
+        Such as ``"9.0"``.
+
+    Examples
+    --------
+    >>> is_countable("tensor_fp8_flop_count", "8.0"), is_countable("dram_bytes", "8.7")
+    (False, False)
+    """
+    if compute_capability is None:
+        return True
+    if column in TENSOR_COLUMNS:
+        # An architecture without any path is newer than this table.
+        paths = tensor_paths_of(compute_capability)
+        return not paths or any(path.column == column for path in paths)
+    return not (column.startswith("dram_") and compute_capability in _NO_DRAM_COUNTERS)
 
 
 def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, ...]:
@@ -336,13 +363,13 @@ def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, .
     >>> minimal_metrics("dram_read_bytes", "8.7")
     ()
     """
-    if column.startswith("tensor_") and column.endswith("_count"):
+    if column in TENSOR_COLUMNS:
         return tuple(
             name
             for path in tensor_paths_of(compute_capability or "")
             if path.column == column
             for name in path.minimal_metrics
         )
-    if column.startswith("dram_") and compute_capability in _NO_DRAM_COUNTERS:
+    if column not in MEASURED or not is_countable(column, compute_capability):
         return ()
-    return MEASURED[column].ask if column in MEASURED else ()
+    return MEASURED[column].ask

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "TENSOR_COLUMNS",
     "TENSOR_PATHS",
     "TensorInstruction",
     "TensorPath",
@@ -222,6 +223,10 @@ TENSOR_PATHS: tuple[TensorPath, ...] = (
     ),
 )
 """Every path, by column and architecture; at most one per pair of the two."""
+
+
+TENSOR_COLUMNS = tuple(dict.fromkeys(path.column for path in TENSOR_PATHS))
+"""Columns of ``launches`` that hold tensor work."""
 
 
 def tensor_paths_of(compute_capability: str) -> tuple[TensorPath, ...]:
