@@ -43,7 +43,7 @@ def read_back(
 
 
 def contents(file: NcuRepFile) -> list[tuple[Any, ...]]:
-    """Return every result with its metrics in file order, then the sessions."""
+    """Return every result with its metrics, in file order."""
     metrics: list[list[Any]] = [[] for _ in file.results]
     instances = _instances(file)
     scalars = file.scalars
@@ -51,11 +51,10 @@ def contents(file: NcuRepFile) -> list[tuple[Any, ...]]:
         value = _bits(i, scalars.kind, scalars.value, scalars.integer, scalars.text)
         metric = (file.strings[scalars.name[i]], value, scalars.instance_count[i])
         metrics[result].append((*metric, instances.get(i, [])))
-    results = [
+    return [
         (astuple(replace(result, offset=0)), of_result)
         for result, of_result in zip(file.results, metrics, strict=True)
     ]
-    return [*results, *(astuple(session) for session in file.sessions)]
 
 
 def _instances(file: NcuRepFile) -> dict[int, list[tuple[Bits, Bits]]]:

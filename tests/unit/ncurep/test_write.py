@@ -268,6 +268,7 @@ def test_the_layout_does_not_change_what_a_report_says(
     other = read_back(tmp_path, report, layout)
     assert other.source_count == 2
     assert contents(other) == contents(plain)
+    assert other.sessions == plain.sessions
 
 
 @pytest.mark.parametrize("sizes", [0, -1, [], [2, 0], [-1, 2]])
@@ -291,6 +292,7 @@ def test_what_was_read_can_be_written_again(tmp_path: Path) -> None:
     first = read_back(tmp_path, rich_report())
     second = read_back(tmp_path, first)
     assert contents(second) == contents(first)
+    assert second.sessions == first.sessions
     assert len(first.results) == len(rich_report().launches)
 
 
