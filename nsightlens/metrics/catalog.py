@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nsightlens.metrics.formula import formula
-from nsightlens.metrics.tensor import TENSOR_COLUMNS, tensor_paths_of, work_formulas
+from nsightlens.metrics.formula import formula, metrics_of
+from nsightlens.metrics.tensor import (
+    TENSOR_COLUMNS,
+    dense_peak_formula,
+    tensor_paths_of,
+    work_formulas,
+)
 
-__all__ = ["CATALOG", "MEASURED", "Measured", "is_countable", "minimal_metrics"]
+__all__ = ["CATALOG", "MEASURED", "Measured", "is_countable", "minimal_metrics", "peak_metrics"]
 
 
 class Measured(NamedTuple):
@@ -335,6 +340,43 @@ def is_countable(column: str, compute_capability: str | None) -> bool:
         paths = tensor_paths_of(compute_capability)
         return not paths or any(path.column == column for path in paths)
     return not (column.startswith("dram_") and compute_capability in _NO_DRAM_COUNTERS)
+
+
+def peak_metrics(compute_capability: str | None) -> tuple[str, ...]:
+    """Return the metrics from which `nsightlens.devices` takes the peak rates of a launch.
+
+    Work and roof must come from the same report, for ncu locks the clocks.
+
+    Parameters
+    ----------
+    compute_capability
+        Such as ``"9.0"``; ``None`` where the report does not say.
+    """
+    # The bandwidth roof is bytes per DRAM cycle and DRAM cycles per second.
+    dram = ("dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")
+    has_dram = is_countable("dram_bytes", compute_capability)
+    tensor = (
+        one.dense_peak_formula
+        for path in tensor_paths_of(compute_capability or "")
+        for one in path.instructions
+    )
+    whole = (
+        dense_peak_formula(path)
+        for path in tensor_paths_of(compute_capability or "")
+        if not path.instructions
+    )
+    return metrics_of(
+        (
+            *(dram if has_dram else ()),
+            "sm__cycles_elapsed.avg.per_second",
+            *(
+                f"sm__sass_thread_inst_executed_op_{fma}_pred_on.sum.peak_sustained"
+                for fma in ("dfma", "ffma", "hfma")
+            ),
+            *tensor,
+            *(text for text in whole if text),
+        )
+    )
 
 
 def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, ...]:

@@ -104,8 +104,9 @@ class TensorPath(NamedTuple):
     @property
     def minimal_metrics(self) -> tuple[str, ...]:
         """Metrics to ask for: the work, split by instruction where the peak depends on it."""
-        bases = [base for one in self.instructions for base in one.bases] or self.bases
-        return tuple(f"{base}.sum" for base in bases)
+        has_split = len(self.instructions) > 1
+        parts = [base for one in self.instructions for base in one.bases]
+        return tuple(f"{base}.sum" for base in (parts if has_split else self.bases))
 
 
 def _sums(bases: Iterable[str], has_sparsity: bool) -> tuple[str, ...]:
