@@ -198,26 +198,33 @@ class Container:
             offset = self._behind_zeros(offset)
             left = size - offset
             if left == 0:
+                self._check_anything_came(offset)
                 return
             header_size = unpack_from("<I", buffer, offset)[0] if left >= 4 else left
             if header_size > left - 4:
                 raise self._not_a_block(offset, header_size)
             offset = self._read_block(offset + 4, header_size)
 
+    def _check_anything_came(self, offset: int) -> None:
+        if self.block_count == 0:
+            problem = "the file ends behind its own header, before its first block"
+            raise TruncatedReportError(self._path, problem, COPY_AGAIN, offset=offset)
+
     def _behind_zeros(self, offset: int) -> int:
         """Return the offset of the next block that says something.
 
         Four zero bytes are a legal block that says nothing, and NVIDIA's reader takes zeros
-        behind the last block, as padding leaves them. More of them than any padding are the hole
-        that an unfinished download or copy leaves.
+        behind the last block, as padding leaves them. More of them than any padding, or any where
+        no result came before, are the hole that an unfinished download or copy leaves.
         """
         found = _ZEROS.match(self._buffer, offset)
         count = found.end() - offset if found else 0
-        if count > _MAX_PADDING:
+        is_tail = count > 0 and offset + count == self._size
+        if count > _MAX_PADDING or (is_tail and not self.entries):
             problem = f"{count} zero bytes stand in place of a block: that part was never written"
             where = (f"block {self.block_count}",)
             raise TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
-        return self._size if offset + count == self._size else offset + count // 4 * 4
+        return self._size if is_tail else offset + count // 4 * 4
 
     def _not_a_block(self, offset: int, header_size: int) -> ReportFormatError:
         left = self._size - offset

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.handmade import block, file_of, kernel, metric, write_bytes
 
-from nsightlens.errors import TrailingBytesError
+from nsightlens.errors import TrailingBytesError, TruncatedReportError
 from nsightlens.ncurep import read_ncu_rep
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 
@@ -94,6 +94,18 @@ def test_a_hole_of_zeros_is_damage(tmp_path: Path) -> None:
     content = file_of(block([kernel()])) + bytes(5000)
     with pytest.raises(TrailingBytesError, match="5000 zero bytes"):
         read_ncu_rep(write_bytes(tmp_path, content))
+
+
+def test_zeros_where_no_result_came_are_damage(tmp_path: Path) -> None:
+    """They could stand where the results were, and nothing shows that they do not."""
+    with pytest.raises(TrailingBytesError, match="20 zero bytes"):
+        read_ncu_rep(write_bytes(tmp_path, file_of(block()) + bytes(20)))
+
+
+def test_a_header_alone_is_a_cut_file(tmp_path: Path) -> None:
+    """Every report has a block, if only to say who was profiled."""
+    with pytest.raises(TruncatedReportError, match="before its first block"):
+        read_ncu_rep(write_bytes(tmp_path, file_of()))
 
 
 def test_progress_counts_the_results(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_every_cut_is_an_error_or_loses_whole_blocks(tmp_path: Path) -> None:
         entry_size = int.from_bytes(SOUND[payload - 4 : payload], "little")
         starts.append(starts[-1] + 4 + header_size + 4 + entry_size)
     for cut in range(len(SOUND)):
-        if cut in starts:
+        if cut in starts[1:]:
             assert len(read_ncu_rep(write_bytes(tmp_path, SOUND[:cut])).results) == starts.index(
                 cut
             )
