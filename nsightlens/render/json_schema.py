@@ -207,7 +207,11 @@ def _info_row() -> dict[str, Any]:
         {
             "column": _about(_TEXT, "column of the table launches"),
             "unit": _TEXT_OR_NULL,
-            "missing_count": _about(_COUNT, "launches without a value"),
+            "missing_count": _about(_COUNT, "launches without a value, failed ones aside"),
+            "is_countable": {
+                "description": "whether some GPU of the report has a counter for it",
+                "type": "boolean",
+            },
             "sections": _list_of(_TEXT, "ncu sections that would fill it"),
             "metrics": _list_of(_TEXT, "metrics that would fill it"),
         }

@@ -111,3 +111,63 @@ def _groups(rows: Mapping[str, Sequence[Any]]) -> dict[Name, dict[int, Row]]:
 def _title(name: Name) -> str:
     family, subtype, _ = name
     return plain(f"{family}/{subtype}" if subtype else family)
+
+
+def sweep_findings(
+    rows: Mapping[str, Sequence[Any]], families: Sequence[str] | None = None
+) -> list[str]:
+    """Return a sentence per family that says what the batch size does to it.
+
+    Parameters
+    ----------
+    rows, families
+        As for `sweep_lines`.
+    """
+    groups = {name: of for name, of in _groups(rows).items() if len(of) > 1}
+    names = list(groups)
+    if families is not None:
+        names = [name for family in families for name in groups if name[0] == family]
+    return [_finding(_title(name), groups[name]) for name in names]
+
+
+def _finding(title: str, of_batch: Mapping[int, Row]) -> str:
+    batches = sorted(of_batch)
+    bounds = [of_batch[batch]["bound"] or "unknown" for batch in batches]
+    intensity = _intensity_words([of_batch[batch] for batch in batches])
+    if len(set(bounds)) == 1:
+        return f"{title} is {_bound_words(bounds[0])} at every batch size{intensity}."
+    runs = [
+        f"{_bound_words(bound)} {_range_words(batches, bounds, i)}"
+        for i, bound in enumerate(bounds)
+        if i == 0 or bounds[i - 1] != bound
+    ]
+    return f"{title} is {', '.join(runs)}{intensity}."
+
+
+def _bound_words(bound: str) -> str:
+    return "unknown" if bound == "unknown" else f"{bound}-bound"
+
+
+def _range_words(batches: Sequence[int], bounds: Sequence[str], begin: int) -> str:
+    """Say at which batch sizes a run of equal bounds lies that begins at ``begin``."""
+    end = begin
+    while end + 1 < len(bounds) and bounds[end + 1] == bounds[begin]:
+        end += 1
+    if end == len(bounds) - 1:
+        return f"from batch {batches[begin]}" if begin < end else f"at batch {batches[end]}"
+    return (
+        f"up to batch {batches[end]}"
+        if begin == 0
+        else f"at batch {batches[begin]} to {batches[end]}"
+    )
+
+
+def _intensity_words(rows: Sequence[Row]) -> str:
+    values = [row["arithmetic_intensity_flop_per_byte"] for row in rows]
+    known = [value for value in values if not numbers.is_missing(value)]
+    if len(known) < 2:
+        return ""
+    low, high = numbers.significant(min(known)), numbers.significant(max(known))
+    if max(known) < 1.5 * min(known):
+        return f": its intensity stays at {low} to {high} FLOP/B"
+    return f": its intensity grows from {low} to {high} FLOP/B"

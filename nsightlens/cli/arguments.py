@@ -1,0 +1,166 @@
+"""Arguments that several sub-commands share, so that they mean the same in each of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "OneLineParser",
+    "add_every_command",
+    "add_filters",
+    "add_output",
+    "add_reports",
+    "add_text",
+    "positive",
+]
+
+BY = ("launch", "kernel", "family")
+SUFFIXES = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "table",
+}
+"""Format that the name of an output file stands for."""
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help that names the value of an option once, as Python does from 3.13 on."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        default = self._get_default_metavar_for_optional(action)
+        return f"{', '.join(action.option_strings)} {self._format_args(action, default)}"
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with the command that explains more."""
+
+    def __init__(self, **keywords: Any) -> None:
+        # An abbreviation that works today is ambiguous when an option is added.
+        super().__init__(**{"formatter_class": _HelpFormatter, "allow_abbrev": False, **keywords})
+
+    def error(self, message: str) -> NoReturn:
+        """Write the error and leave with the exit code of a usage error."""
+        self.exit(2, f"nsightlens: error: {message}. See: {self.prog} --help\n")
+
+
+def add_every_command(parser: argparse.ArgumentParser) -> None:
+    """Add the options that may stand before and after the name of the sub-command."""
+    # SUPPRESS: a default in the sub-command would overwrite what stood before its name.
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="say on stderr what is being done",
+    )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show the traceback of an error",
+    )
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add the reports and how they are read."""
+    parser.add_argument(
+        "reports",
+        metavar="REPORT",
+        nargs="+",
+        help=".ncu-rep file; a folder stands for all .ncu-rep files below it",
+    )
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--salvage",
+        action="store_true",
+        help="of a damaged report, take the launches before the damage",
+    )
+    group.add_argument(
+        "--no-progress",
+        action="store_true",
+        help="show no progress; it is shown only on a terminal",
+    )
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add the filters: a launch is kept that passes all of them."""
+    group = parser.add_argument_group("filters", "A launch is kept that passes all of them.")
+    group.add_argument(
+        "--kernel",
+        metavar="REGEX",
+        help="regular expression found in the short, full or mangled name",
+    )
+    group.add_argument(
+        "--family",
+        metavar="NAME",
+        action="append",
+        help="kernel family, such as attention or gemm; may be repeated",
+    )
+    group.add_argument(
+        "--nvtx",
+        metavar="GLOB",
+        help="pattern with * and ? for the NVTX path or one of its ranges",
+    )
+    group.add_argument(
+        "--grid",
+        metavar="X,Y,Z",
+        help="blocks of the launch; * stands for any number, as in '*,1,1'",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Add the format and place of the result."""
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-f",
+        "--format",
+        choices=formats,
+        help="default: by the suffix of the -o file, else table",
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help="write to a file, not to stdout")
+    group.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def add_text(parser: argparse.ArgumentParser, *, names: bool = True) -> argparse._ArgumentGroup:
+    """Add the options of the text table; ``names`` where it shows those of kernels."""
+    group = parser.add_argument_group("text table")
+    group.add_argument(
+        "--width",
+        metavar="N",
+        type=_width,
+        help="columns of a line (default: the terminal's, else $COLUMNS, else 100)",
+    )
+    if names:
+        group.add_argument(
+            "--full-names",
+            action="store_true",
+            help="kernel names with their template arguments",
+        )
+    return group
+
+
+def _width(text: str) -> int:
+    return _at_least(text, 40)
+
+
+def positive(text: str) -> int:
+    """Return a number of rows from the command line."""
+    return _at_least(text, 1)
+
+
+def _at_least(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{number} is less than {least}")
+    return number

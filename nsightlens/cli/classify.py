@@ -1,0 +1,219 @@
+"""``nsightlens classify``: a label for every launch, kernel or family."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from nsightlens.cli import arguments
+from nsightlens.cli.load import filtered, find, has_filters, load, passing
+from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pyarrow as pa
+
+    from nsightlens.analysis.classification import By
+    from nsightlens.cli.load import Loaded
+    from nsightlens.report import Report
+
+__all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "say what bounds every launch, and why"
+DESCRIPTION = """\
+Says for every kernel launch whether it is memory-bound or compute-bound, what
+limits it, and why. A launch whose metrics do not decide it is 'unknown', with
+the reason; nothing is guessed."""
+EPILOG = """\
+examples:
+  nsightlens classify report.ncu-rep
+  nsightlens classify runs/ --by family
+  nsightlens classify report.ncu-rep --kernel 'flash|attn' --reasons
+  nsightlens classify report.ncu-rep -o labels.json"""
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command."""
+    arguments.add_reports(parser)
+    arguments.add_filters(parser)
+    rows = parser.add_argument_group("rows")
+    rows.add_argument(
+        "--by",
+        choices=arguments.BY,
+        default="launch",
+        help="one row per launch, or per kernel or family at each phase and batch size",
+    )
+    rows.add_argument(
+        "--sort",
+        choices=("file", "duration"),
+        help="default: file for launches, duration for kernels; families by phase and batch size",
+    )
+    rows.add_argument(
+        "--limit", metavar="N", type=arguments.positive, help="show the first N rows only"
+    )
+    arguments.add_output(parser, FORMATS)
+    text = arguments.add_text(parser)
+    text.add_argument(
+        "--reasons",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="show the reason below each row (default: where there are few rows)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Classify the reports and write the labels."""
+    found = find(args)
+    check_output(args, found.paths)
+    loaded = load(args, found)
+    report, labels = labels_of(args, loaded.report, args.by)
+    order = _order(labels, args.by, args.sort)[: args.limit]
+    write_result(args, _pieces(args, loaded, report, labels, order))
+    return loaded.finish()
+
+
+def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report, pa.Table]:
+    """Return the launches that pass the filters, and their labels.
+
+    Launches are labelled before they are filtered: a key counts the launches of one kind in the
+    whole report, so that it does not depend on the filter.
+    """
+    from nsightlens.analysis import classify
+
+    if by != "launch":
+        kept = filtered(args, report)
+        return kept, classify(kept, by=by).labels
+    labels = classify(report).labels
+    if not has_filters(args):
+        return report, labels
+    keep = passing(args, report)
+    return report.filter(keep), _with_shares(labels.filter(keep))
+
+
+def _with_shares(labels: pa.Table) -> pa.Table:
+    """Return the table with the share of duration anew, because rows were left out."""
+    import pyarrow.compute as pc
+
+    name = "duration_share_pct"
+    total = pc.sum(labels["duration_ns"])
+    share = pc.multiply(pc.divide(labels["duration_ns"], total), 100.0)
+    return labels.set_column(labels.schema.get_field_index(name), labels.field(name), share)
+
+
+def _pieces(
+    args: argparse.Namespace, loaded: Loaded, report: Report, labels: pa.Table, order: Sequence[int]
+) -> Iterable[str]:
+    from nsightlens.cli.source import source_of
+    from nsightlens.render.delimited import csv_pieces
+    from nsightlens.render.envelope import envelope_pieces
+    from nsightlens.render.rows import plain_rows
+
+    form = chosen_format(args)
+    if form == "table":
+        return [_text(args, report, labels, order)]
+    if form == "markdown":
+        return [_markdown(args, labels.take(list(order)))]
+    rows = plain_rows(labels.take(list(order)))
+    if form == "csv":
+        return csv_pieces(labels.column_names, rows)
+    options = {
+        name: getattr(args, name)
+        for name in ("by", "kernel", "family", "nvtx", "grid", "sort", "limit")
+    }
+    return envelope_pieces("nsightlens.classify", source_of(loaded, options), rows)
+
+
+def _order(labels: pa.Table, by: str, sort: str | None) -> list[int]:
+    """Return the positions of the rows in the order in which they are shown."""
+    positions = list(range(labels.num_rows))
+    if sort == "file" or (sort is None and by == "launch"):
+        return positions
+    durations = [value or 0.0 for value in labels["duration_ns"].to_pylist()]
+    if by != "family" or sort == "duration":
+        return sorted(positions, key=lambda i: -durations[i])
+    # A family's rows stay together, along the batch size; the family with the most time first.
+    families = labels["family"].to_pylist()
+    total: dict[str | None, float] = {}
+    for family, duration_ns in zip(families, durations, strict=True):
+        total[family] = total.get(family, 0.0) + duration_ns
+    names = ("family", "subtype", "phase")
+    texts = list(zip(*(labels[name].to_pylist() for name in names), strict=True))
+    batches = labels["batch_size"].to_pylist()
+    return sorted(
+        positions,
+        key=lambda i: (
+            -total[families[i]],
+            [text or "" for text in texts[i]],
+            -1 if batches[i] is None else batches[i],
+        ),
+    )
+
+
+def _text(args: argparse.Namespace, report: Report, labels: pa.Table, order: Sequence[int]) -> str:
+    from nsightlens.cli.source import facts_of
+    from nsightlens.render.classification import ClassificationView, classification_text
+
+    view = ClassificationView(
+        labels=labels,
+        by=args.by,
+        reports=facts_of(report),
+        shown=order,
+        full_names=args.full_names,
+        reasons=args.reasons,
+        warnings=report.warnings,
+        remedy=_remedy(labels, args.reports),
+        next_commands=_next_commands(args, labels),
+    )
+    return classification_text(view, chosen_style(args))
+
+
+def _markdown(args: argparse.Namespace, labels: pa.Table) -> str:
+    from nsightlens.render.columns import label_columns
+    from nsightlens.render.grid import GridColumn
+    from nsightlens.render.markdown import markdown_table
+
+    rows = labels.to_pydict()
+    shown = label_columns(rows, args.by, full_names=args.full_names)
+    if len(set(rows["report"])) > 1:
+        shown.insert(0, GridColumn("report", [path or "" for path in rows["report"]]))
+    if args.reasons:
+        shown.append(GridColumn("reason", [reason or "" for reason in rows["reason"]]))
+    return markdown_table(shown, code_columns=("report", "kernel"))
+
+
+def _remedy(labels: pa.Table, reports: Sequence[str]) -> str:
+    """Say what would turn unknown labels into known ones, where collecting more would."""
+    undecided = [
+        failed < count
+        for bound, failed, count in zip(
+            *(labels[n].to_pylist() for n in ("bound", "failed_launch_count", "launch_count")),
+            strict=True,
+        )
+        if bound == "unknown"
+    ]
+    if not any(undecided):
+        return ""
+    return (
+        "collect again with ncu --set full, or add --section SpeedOfLight --section "
+        "SpeedOfLight_RooflineChart --section MemoryWorkloadAnalysis; "
+        f"{_command('info', reports)} lists what is missing"
+    )
+
+
+def _next_commands(args: argparse.Namespace, labels: pa.Table) -> list[tuple[str, str]]:
+    if not labels.num_rows:
+        return []
+    found = []
+    if args.by == "launch" and labels.num_rows > 1:
+        found.append((_command("classify --by family", args.reports), "sums per kernel family"))
+    found.append((_command("info", args.reports), "what the report lacks and how to collect it"))
+    return found
+
+
+def _command(command: str, reports: Sequence[str]) -> str:
+    named = " ".join(map(shlex.quote, reports)) if len(reports) <= 2 else "REPORT..."
+    return f"nsightlens {command} {named}"

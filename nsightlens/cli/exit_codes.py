@@ -1,0 +1,85 @@
+"""Exit codes of the command line: one table, from which the reference page is made too."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from nsightlens import errors
+
+__all__ = ["TABLE", "ExitCode", "ExitCodeRow", "code_of"]
+
+
+class ExitCode(IntEnum):
+    """What the process ends with."""
+
+    OK = 0
+    CHECK_FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    BAD_REPORT = 4
+    MISSING = 5
+    OUTPUT = 6
+    INTERNAL = 70
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+class ExitCodeRow(NamedTuple):
+    """One exit code, what it means and the errors that lead to it."""
+
+    code: ExitCode
+    meaning: str
+    raised_by: tuple[type[BaseException], ...]
+
+
+TABLE = (
+    ExitCodeRow(ExitCode.OK, "Done. Also for a sound report without launches.", ()),
+    ExitCodeRow(ExitCode.CHECK_FAILED, "Reserved for a check that did not pass.", ()),
+    ExitCodeRow(
+        ExitCode.USAGE,
+        "The command line cannot be understood, or no launch passes the filters.",
+        (errors.FilterError,),
+    ),
+    ExitCodeRow(
+        ExitCode.NOT_FOUND,
+        "A report does not exist or cannot be opened, or a folder holds none.",
+        (errors.ReportNotFoundError,),
+    ),
+    ExitCodeRow(
+        ExitCode.BAD_REPORT,
+        "A file is not a report, is damaged, or has a version that is not known.",
+        (errors.ReportFormatError,),
+    ),
+    ExitCodeRow(
+        ExitCode.MISSING,
+        "A metric, a GPU or an optional library that was asked for is missing.",
+        (errors.MissingMetricError, errors.UnknownDeviceError, errors.MissingExtraError),
+    ),
+    ExitCodeRow(
+        ExitCode.OUTPUT,
+        "The output exists already (see --force) or could not be written.",
+        (errors.OutputExistsError, errors.OutputError),
+    ),
+    ExitCodeRow(ExitCode.INTERNAL, "A fault of nsightlens: --debug shows where.", ()),
+    ExitCodeRow(ExitCode.INTERRUPTED, "Interrupted from the keyboard.", (KeyboardInterrupt,)),
+    ExitCodeRow(
+        ExitCode.PIPE_CLOSED,
+        "The reader of the output went away, as `head` does.",
+        (BrokenPipeError,),
+    ),
+)
+"""Every exit code. Where several reports fail, the first of them decides."""
+
+
+def code_of(error: BaseException) -> ExitCode:
+    """Return the exit code that an error leads to.
+
+    Examples
+    --------
+    >>> code_of(errors.ReportNotFoundError("x.ncu-rep: there is no such file.")).value
+    3
+    >>> code_of(ZeroDivisionError()).name
+    'INTERNAL'
+    """
+    return next((row.code for row in TABLE if isinstance(error, row.raised_by)), ExitCode.INTERNAL)

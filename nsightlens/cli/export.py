@@ -1,0 +1,63 @@
+"""``nsightlens export``: every table as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nsightlens.cli import arguments
+from nsightlens.cli.classify import labels_of
+from nsightlens.cli.load import find, load
+from nsightlens.cli.talk import say
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "write all tables to a folder of Parquet files"
+DESCRIPTION = """\
+Writes the tables launches, stalls, metrics, rules, nvtx, sessions, labels and
+resources to a new folder, one Parquet file each. Unit, meaning and source of a
+column are in its field metadata."""
+EPILOG = """\
+examples:
+  nsightlens export report.ncu-rep -o tables/
+  python -c "import pyarrow.parquet as pq; print(pq.read_table('tables/labels.parquet'))\""""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command."""
+    arguments.add_reports(parser)
+    arguments.add_filters(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--output", metavar="FOLDER", required=True, help="folder to make; required"
+    )
+    group.add_argument(
+        "--force", action="store_true", help="replace the folder if it is an earlier export"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the folder."""
+    from nsightlens.analysis import classify
+    from nsightlens.store import check_export_place, write_export
+
+    check_export_place(args.output, force=args.force)
+    loaded = load(args, find(args))
+    report, labels = labels_of(args, loaded.report, "launch")
+    tables = {
+        "launches": report.launches,
+        "stalls": report.stalls,
+        "metrics": report.metrics,
+        "rules": report.rules,
+        "nvtx": report.nvtx,
+        "sessions": report.sessions,
+        "labels": labels,
+        "resources": classify(report).resources,
+    }
+    write_export(args.output, tables, sources=report.sources, force=args.force)
+    counts = ", ".join(f"{name} {table.num_rows}" for name, table in tables.items())
+    say("wrote", f"{Path(args.output)} with rows: {counts}")
+    return loaded.finish()

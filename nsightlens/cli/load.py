@@ -1,0 +1,220 @@
+"""From what the user typed to one report: find files, read each, keep the good ones, filter.
+
+One bad file among many does not stop the others: it is named on stderr at the end, and its exit
+code is that of the command.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nsightlens.cli.exit_codes import ExitCode, code_of
+from nsightlens.cli.talk import say
+from nsightlens.cli.terminal import Progress
+from nsightlens.errors import FilterError, NsightLensError, ReportNotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nsightlens.report import Report
+
+__all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "passing"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files behind the arguments, and the arguments that stand for none."""
+
+    paths: tuple[Path, ...]
+    unread: tuple[tuple[str, NsightLensError], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was read.
+
+    Parameters
+    ----------
+    report
+        All sound reports, joined.
+    unread
+        Path and error of each that could not be read.
+    """
+
+    report: Report
+    unread: tuple[tuple[str, NsightLensError], ...]
+
+    def finish(self) -> int:
+        """Name the reports that could not be read; return the exit code of the command."""
+        for _, error in self.unread:
+            say("error", str(error))
+        if not self.unread:
+            return ExitCode.OK
+        return code_of(self.unread[0][1])
+
+
+def find(args: argparse.Namespace) -> Found:
+    """Find the files that the arguments stand for."""
+    from nsightlens.readers import find_reports
+
+    paths: dict[Path, None] = {}
+    unread = []
+    for given in args.reports:
+        try:
+            paths.update(dict.fromkeys(find_reports([given])))
+        except NsightLensError as error:  # noqa: PERF203 - each argument may fail on its own
+            unread.append((given, error))
+    return Found(tuple(paths), tuple(unread))
+
+
+def load(args: argparse.Namespace, found: Found) -> Loaded:
+    """Read the files.
+
+    Parameters
+    ----------
+    args
+        With ``salvage`` and ``no_progress``.
+    found
+        The files.
+
+    Raises
+    ------
+    NsightLensError
+        None of the files could be read: the error of the first one, after the others were named.
+    """
+    from nsightlens.report import concat_reports
+
+    reports = []
+    unread = list(found.unread)
+    with Progress(is_wanted=not args.no_progress) as progress:
+        for i, path in enumerate(found.paths):
+            try:
+                reports.append(_read(args, path, i, len(found.paths), progress))
+            except NsightLensError as error:  # noqa: PERF203 - each file may fail on its own
+                unread.append((str(path), error))
+    if not reports:
+        first, *others = unread
+        for _, other in others:
+            say("error", str(other))
+        raise first[1]
+    report = concat_reports(reports)
+    _tell_what_was_noticed(report)
+    return Loaded(report, tuple(unread))
+
+
+def _read(
+    args: argparse.Namespace, path: Path, index: int, count: int, progress: Progress
+) -> Report:
+    from nsightlens.readers import open_report
+
+    _log.info("reading %s", path)
+    with warnings.catch_warnings():
+        # What is noticed stands in Report.warnings too, and is told from there.
+        warnings.simplefilter("ignore")
+        try:
+            return open_report(
+                path,
+                on_error="salvage" if args.salvage else "raise",
+                progress=_told_by(progress, index, count),
+            )
+        except NsightLensError:
+            raise
+        except OSError as error:
+            problem = error.strerror or error
+            raise ReportNotFoundError(f"{path}: cannot be read: {problem}.") from error
+
+
+def _told_by(progress: Progress, index: int, count: int) -> Callable[[str, int, int], None]:
+    if count == 1:
+        return progress.update
+    return lambda path, _done, _total: progress.update(path, index + 1, count)
+
+
+def _tell_what_was_noticed(report: Report) -> None:
+    for text in report.warnings:
+        say("warning", text)
+    with_launches = set(report.launches["report"].unique().to_pylist()) if len(report) else set()
+    for source in report.sources:
+        if source not in with_launches:
+            say(
+                "warning",
+                f"{source}: the file is sound and holds no launch: ncu profiled nothing. "
+                "Check its filters (-k, --nvtx-include, -c) and that the program ran kernels.",
+            )
+
+
+def passing(args: argparse.Namespace, report: Report) -> NDArray[np.bool_]:
+    """Say which launches pass the filters of the command line.
+
+    Returns
+    -------
+    numpy.ndarray
+        True for each launch that passes. Shape (len(report),).
+
+    Raises
+    ------
+    FilterError
+        A filter cannot be understood, or there are launches and none passes.
+    """
+    from nsightlens.analysis import select
+
+    keep = select(report, kernel=args.kernel, families=args.family, nvtx=args.nvtx, grid=args.grid)
+    if len(report) and not keep.any():
+        raise FilterError(_nothing_passes(args, report))
+    return keep
+
+
+def has_filters(args: argparse.Namespace) -> bool:
+    """Return whether any filter was given."""
+    return any(getattr(args, name) is not None for name in FILTERS)
+
+
+def filtered(args: argparse.Namespace, report: Report) -> Report:
+    """Return the launches that pass the filters of the command line; see `passing`."""
+    return report.filter(passing(args, report)) if has_filters(args) else report
+
+
+FILTERS = ("kernel", "family", "nvtx", "grid")
+_SHOWN = 8
+
+
+def _nothing_passes(args: argparse.Namespace, report: Report) -> str:
+    """Say which filters no launch passes, and what they could have found."""
+    given = {name: getattr(args, name) for name in FILTERS if getattr(args, name) is not None}
+    said = " ".join(
+        f"--{name} {part}"
+        for name, value in given.items()
+        for part in (value if isinstance(value, list) else [value])
+    )
+    there = "; ".join(f"{name}: {_listed(_present(report, name))}" for name in given)
+    count = len(report)
+    launches = "the only launch does not pass" if count == 1 else f"none of {count} launches passes"
+    return f"{launches} {said}. The report has {there}."
+
+
+def _present(report: Report, name: str) -> list[str]:
+    """Return the values that a filter could have found, the commonest first."""
+    from collections import Counter
+
+    from nsightlens.analysis import classify
+
+    column = {"kernel": "kernel", "family": "family", "nvtx": "nvtx_path", "grid": "grid"}[name]
+    values = classify(report).labels[column].to_pylist()
+    return [value for value, _ in Counter(v for v in values if v).most_common()]
+
+
+def _listed(values: Sequence[str]) -> str:
+    if not values:
+        return "none"
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return ", ".join(values[:_SHOWN]) + more

@@ -1,0 +1,281 @@
+"""``nsightlens metrics``: the raw metrics of a report, by name and value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nsightlens.cli import arguments
+from nsightlens.cli.load import filtered, find, load
+from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+from nsightlens.errors import FilterError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from nsightlens.cli.load import Loaded
+    from nsightlens.render.grid import GridColumn
+    from nsightlens.report import Report
+
+__all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "list the raw metrics of a report, or show their values"
+DESCRIPTION = """\
+Without --like, lists the names of all metrics with their unit and the number of
+launches that have a value. With --like, shows the values, exactly as the report
+stores them."""
+EPILOG = """\
+examples:
+  nsightlens metrics report.ncu-rep
+  nsightlens metrics report.ncu-rep --like 'dram__*'
+  nsightlens metrics report.ncu-rep --like gpu__time_duration.sum --wide -o durations.csv"""
+
+FORMATS = ("table", "json", "csv", "markdown")
+LONG = ("report", "launch_id", "kernel", "metric", "kind", "value", "unit")
+"""Columns of the values, one row per launch and metric."""
+NAMES = ("metric", "unit", "value_count", "launch_count")
+"""Columns of the list of names."""
+_KINDS = ("null", "integer", "real", "text")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command."""
+    arguments.add_reports(parser)
+    arguments.add_filters(parser)
+    rows = parser.add_argument_group("rows")
+    rows.add_argument(
+        "--like",
+        metavar="GLOB",
+        action="append",
+        help="show the values of the metrics whose name matches; may be repeated",
+    )
+    rows.add_argument(
+        "--wide", action="store_true", help="one row per launch, one column per metric"
+    )
+    arguments.add_output(parser, FORMATS)
+    arguments.add_text(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the names or the values of the metrics."""
+    form = chosen_format(args)
+    if args.wide and not args.like:
+        raise FilterError("--wide shows values: say which with --like, as in --like 'dram__*'.")
+    if args.wide and form == "json":
+        raise FilterError("--wide is for table, csv and markdown: JSON has one row per value.")
+    found = find(args)
+    check_output(args, found.paths)
+    loaded = load(args, found)
+    report = filtered(args, loaded.report)
+    if not args.like:
+        pieces = _names(args, loaded, report, form)
+    elif args.wide:
+        pieces = _wide(args, report, form)
+    else:
+        pieces = _long(args, loaded, report, form)
+    write_result(args, pieces)
+    return loaded.finish()
+
+
+def _names(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) -> Iterable[str]:
+    rows = _name_rows(report)
+    if form == "json":
+        return _json(args, loaded, "nsightlens.metric-names", rows)
+    return _csv(NAMES, rows) if form == "csv" else _as_grid(args, form, _name_grid(list(rows)))
+
+
+def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
+    from nsightlens.report import MetricKind
+    from nsightlens.units import unit_of
+
+    for name in report.metric_names:
+        kinds = report.store.kind[report.store.entries(name)]
+        yield {
+            "metric": name,
+            "unit": unit_of(name),
+            "value_count": int((kinds != MetricKind.NULL).sum()),
+            "launch_count": len(report),
+        }
+
+
+def _name_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
+    from nsightlens.render.grid import GridColumn
+
+    have = [f"{row['value_count']}/{row['launch_count']}" for row in rows]
+    return [
+        GridColumn("metric", [row["metric"] for row in rows], 1000, comfortable=40),
+        GridColumn("unit", [row["unit"] or "-" for row in rows], 50),
+        GridColumn("launches", have, 100, "right"),
+    ]
+
+
+def _long(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) -> Iterable[str]:
+    names = _matching(report, args.like)
+    rows = _value_rows(report, names, full_names=args.full_names)
+    if form == "json":
+        return _json(args, loaded, "nsightlens.metrics", rows)
+    return _csv(LONG, rows) if form == "csv" else _as_grid(args, form, _value_grid(list(rows)))
+
+
+def _matching(report: Report, patterns: Sequence[str]) -> list[str]:
+    """Return the names that the patterns match.
+
+    A report without launches has no metric; that it matches nothing is then no error.
+    """
+    if not len(report):
+        return []
+    return list(report.metric_columns(patterns).column_names[2:])
+
+
+def _kernels(report: Report, *, full_names: bool) -> list[str | None]:
+    """Return the name of each launch's kernel, as `classify` shows it."""
+    if full_names:
+        return list(report.launches["kernel_demangled_name"].to_pylist())
+    from nsightlens.kernels import parse_launch_kernels
+
+    spellings = ("kernel_demangled_name", "kernel_name", "kernel_mangled_name")
+    parsed = parse_launch_kernels(*(report.launches[name] for name in spellings))
+    return list(parsed["short_name"].to_pylist())
+
+
+def _value_rows(
+    report: Report, names: Sequence[str], *, full_names: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield each stored value, by launch in file order and then by name."""
+    import numpy as np
+
+    from nsightlens.units import unit_of
+
+    store = report.store
+    per_name = [store.entries(name) for name in names]
+    if not per_name:
+        return
+    entries = np.concatenate(per_name)
+    rank = np.repeat(np.arange(len(names)), [len(found) for found in per_name])
+    order = np.lexsort((rank, store.row[entries]))
+    units = [unit_of(name) for name in names]
+    kernels = _kernels(report, full_names=full_names)
+    reports = report.launches["report"].to_pylist()
+    launch_ids = report.launches["launch_id"].to_pylist()
+    for entry, name in zip(entries[order].tolist(), rank[order].tolist(), strict=True):
+        row = int(store.row[entry])
+        yield {
+            "report": reports[row],
+            "launch_id": launch_ids[row],
+            "kernel": kernels[row],
+            "metric": names[name],
+            "kind": _KINDS[store.kind[entry]],
+            "value": _value(report, entry),
+            "unit": units[name],
+        }
+
+
+def _value(report: Report, entry: int) -> int | float | str | None:
+    from nsightlens.render.envelope import json_number
+    from nsightlens.report import MetricKind
+
+    kind = int(report.store.kind[entry])
+    if kind == MetricKind.INTEGER:
+        return int(report.store.integer[entry])
+    if kind == MetricKind.DOUBLE:
+        return json_number(float(report.store.value[entry]))
+    return report.store.text[entry] if kind == MetricKind.TEXT else None
+
+
+def _value_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
+    from nsightlens.render.grid import GridColumn
+    from nsightlens.render.style import plain
+
+    grid = [
+        GridColumn("#", [str(row["launch_id"]) for row in rows], 1000, "right"),
+        GridColumn("kernel", [plain(row["kernel"] or "-") for row in rows], 80, comfortable=16),
+        GridColumn("metric", [row["metric"] for row in rows], 1000, comfortable=28),
+        GridColumn(
+            "value",
+            [_shown(row) for row in rows],
+            1000,
+            "right",
+            # Only a text may be cut: the longest number has 24 characters.
+            comfortable=24 if any(row["kind"] == "text" for row in rows) else None,
+        ),
+        GridColumn("unit", [row["unit"] or "-" for row in rows], 90),
+    ]
+    if len({row["report"] for row in rows}) > 1:
+        names = [plain(row["report"]) for row in rows]
+        grid.insert(0, GridColumn("report", names, 70, comfortable=16))
+    return grid
+
+
+def _shown(row: dict[str, Any]) -> str:
+    from nsightlens.render.style import plain
+
+    return "-" if row["value"] is None else plain(str(row["value"]))
+
+
+def _wide(args: argparse.Namespace, report: Report, form: str) -> Iterable[str]:
+    names = _matching(report, args.like)
+    table = report.metric_columns(names) if names else report.launches.select(LONG[:2])
+    kernels = _kernels(report, full_names=args.full_names)
+    columns = [*LONG[:3], *names]
+    if form == "csv":
+        return _csv(columns, _wide_rows(table, kernels))
+    return _as_grid(args, form, _wide_grid(list(_wide_rows(table, kernels)), columns))
+
+
+def _wide_rows(table: pa.Table, kernels: Sequence[str | None]) -> Iterator[dict[str, Any]]:
+    for row, kernel in zip(table.to_pylist(), kernels, strict=True):
+        yield {**row, "kernel": kernel}
+
+
+def _wide_grid(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[GridColumn]:
+    from nsightlens.render.grid import GridColumn
+    from nsightlens.render.style import plain
+
+    def cells(name: str) -> list[str]:
+        return ["-" if row[name] is None else plain(str(row[name])) for row in rows]
+
+    metrics = columns[len(LONG[:3]) :]
+    grid = [
+        GridColumn("#", cells("launch_id"), 1000, "right"),
+        GridColumn("kernel", cells("kernel"), 1000, comfortable=16),
+        # The first metrics that were asked for stay longest.
+        *(GridColumn(m, cells(m), 500 - i, "right") for i, m in enumerate(metrics)),
+    ]
+    if len({row["report"] for row in rows}) > 1:
+        grid.insert(0, GridColumn("report", cells("report"), 999, comfortable=16))
+    return grid
+
+
+def _json(
+    args: argparse.Namespace, loaded: Loaded, schema: str, rows: Iterable[dict[str, Any]]
+) -> Iterable[str]:
+    from nsightlens.cli.source import source_of
+    from nsightlens.render.envelope import envelope_pieces
+
+    names = ("like", "kernel", "family", "nvtx", "grid")
+    options = {name: getattr(args, name) for name in names}
+    return envelope_pieces(schema, source_of(loaded, options), rows)
+
+
+def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> Iterable[str]:
+    from nsightlens.render.delimited import csv_pieces
+
+    return csv_pieces(columns, rows)
+
+
+def _as_grid(args: argparse.Namespace, form: str, columns: Sequence[GridColumn]) -> Iterable[str]:
+    from nsightlens.render.grid import arrange
+    from nsightlens.render.markdown import markdown_table
+
+    if form == "markdown":
+        return [markdown_table(columns, code_columns=("report", "kernel", "metric"))]
+    style = chosen_style(args)
+    layout = arrange(columns, style.width)
+    lines = [*layout.header(style)]
+    lines += [layout.row(i, style) for i in range(len(columns[0].cells))]
+    if layout.left_out:
+        names = ", ".join(" ".join(column.header.split()) for column in layout.left_out)
+        lines.append(style.paint(f"not shown for want of width: {names}", "dim"))
+    return [line + "\n" for line in lines]

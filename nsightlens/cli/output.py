@@ -1,0 +1,127 @@
+"""Where a result goes, stdout or a file written whole or not at all, and in which format."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nsightlens.cli.arguments import SUFFIXES
+from nsightlens.cli.terminal import style_for
+from nsightlens.errors import OutputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from nsightlens.render.style import Style
+
+__all__ = [
+    "check_output",
+    "chosen_format",
+    "chosen_style",
+    "let_go_of_stdout",
+    "write_result",
+    "write_to_stdout",
+]
+
+_STDOUT = "-"
+
+
+def chosen_format(args: argparse.Namespace) -> str:
+    """Return the format that was asked for, by name or by the suffix of the output."""
+    if args.format is not None:
+        return str(args.format)
+    if args.output is None:
+        return "table"
+    return SUFFIXES.get(Path(args.output).suffix.lower(), "table")
+
+
+def chosen_style(args: argparse.Namespace) -> Style:
+    """Return how text may look where the result goes."""
+    return style_for(sys.stdout if _goes_to_stdout(args) else None, args.width)
+
+
+def _goes_to_stdout(args: argparse.Namespace) -> bool:
+    return args.output is None or args.output == _STDOUT
+
+
+def check_output(args: argparse.Namespace, inputs: Sequence[Path]) -> None:
+    """Refuse an output that must not be written, before any report is read.
+
+    Raises
+    ------
+    OutputExistsError
+        The file exists and ``--force`` was not given.
+    OutputError
+        It is one of the reports, or its folder does not exist.
+    """
+    if not _goes_to_stdout(args):
+        from nsightlens.store.files import check_place
+
+        check_place(Path(args.output), force=args.force, inputs=inputs)
+
+
+def write_result(args: argparse.Namespace, pieces: Iterable[str]) -> None:
+    """Write the result to where it was asked for.
+
+    Parameters
+    ----------
+    args
+        With ``output`` and ``force``.
+    pieces
+        The text; read once.
+
+    Raises
+    ------
+    OutputError
+        It could not be written.
+    """
+    if _goes_to_stdout(args):
+        write_to_stdout(pieces)
+    else:
+        from nsightlens.store.files import write_file
+
+        write_file(Path(args.output), pieces, force=args.force)
+
+
+def write_to_stdout(pieces: Iterable[str]) -> None:
+    """Write text to stdout as it is, with the line ends that it has.
+
+    Raises
+    ------
+    BrokenPipeError
+        The reader went away.
+    OutputError
+        Stdout is closed, or its device is full.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OutputError("stdout is closed: there is nowhere to write to. Use -o FILE.")
+    encoding = stream.encoding or "utf-8"
+    try:
+        # Not through the text layer: on Windows it would turn the CRLF of a CSV into CR CR LF.
+        stream.flush()
+        for piece in pieces:
+            stream.buffer.write(piece.encode(encoding, "backslashreplace"))
+        stream.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        let_go_of_stdout()
+        raise OutputError(f"stdout could not be written: {error.strerror or error}.") from error
+
+
+def let_go_of_stdout() -> None:
+    """Send what is left in the buffer of stdout nowhere.
+
+    The interpreter flushes stdout once more at exit and would complain there.
+    """
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

@@ -1,0 +1,54 @@
+"""The ``source`` part of a JSON envelope, and the facts about reports that headings show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nsightlens._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nsightlens.cli.load import Loaded
+    from nsightlens.render.facts import ReportFacts
+    from nsightlens.report import Report
+
+__all__ = ["facts_of", "source_of"]
+
+
+def facts_of(report: Report) -> list[ReportFacts]:
+    """Return the facts of each source of a report, in order."""
+    from nsightlens.render.facts import report_facts
+
+    paths = report.launches["report"].to_pylist()
+    devices = report.launches["device_name"].to_pylist()
+    pairs = list(dict.fromkeys(zip(paths, devices, strict=True)))
+    return list(report_facts(report.sources, report.sessions, pairs).values())
+
+
+def source_of(loaded: Loaded, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the rows were made from, and by what.
+
+    Parameters
+    ----------
+    loaded
+        What was read.
+    options
+        The options that decide which rows there are; those that were not given are left out.
+    """
+    return {
+        "tool": "nsightlens",
+        "tool_version": __version__,
+        "reports": [
+            {
+                "path": fact.report,
+                "device_names": list(fact.device_names),
+                "ncu_version": fact.ncu_version,
+                "clock_control": fact.clock_control,
+            }
+            for fact in facts_of(loaded.report)
+        ],
+        "unread": [{"path": path, "error": str(error)} for path, error in loaded.unread],
+        "warnings": list(loaded.report.warnings),
+        "options": {name: value for name, value in options.items() if value is not None},
+    }

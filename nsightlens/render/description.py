@@ -1,0 +1,148 @@
+"""The answer of ``nsightlens info`` as text: what a report holds and what it lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nsightlens.render import facts, numbers
+from nsightlens.render.grid import GridColumn, arrange, indented
+from nsightlens.render.style import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nsightlens.render.style import Style
+
+__all__ = ["description_text"]
+
+_LABEL_WIDTH = 12
+
+
+def description_text(row: Mapping[str, Any], style: Style) -> str:
+    """Return what there is to say about one report.
+
+    Parameters
+    ----------
+    row
+        A row of the schema ``nsightlens.info``; see `nsightlens.render.json_schema`.
+    style
+        What the output can show.
+    """
+    lines = [style.paint(plain(row["report"]), "head")]
+    for label, text in _facts(row):
+        lines += indented(plain(text), style, 2 + _LABEL_WIDTH, f"  {label}")
+    lines += _missing_lines(row, style)
+    return "\n".join(lines) + "\n"
+
+
+def _facts(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if row["size_bytes"] is not None:
+        yield "size", numbers.byte_count(row["size_bytes"])
+    yield "collected", _collected(row)
+    yield "GPU", ", ".join(_device(device) for device in row["devices"]) or "not stated"
+    yield "clocks", _clocks(row["clock_control"])
+    yield "replay", row["replay_mode"] or "not stated"
+    for process in row["processes"]:
+        yield "process", _process(process)
+    if row["command_line"]:
+        yield "program", row["command_line"]
+    if row["profiler_command_line"]:
+        yield "ncu", row["profiler_command_line"]
+    yield "launches", _launches(row)
+    if row["launches_by_family"]:
+        yield "families", _counts(row["launches_by_family"])
+    yield "NVTX", ", ".join(row["nvtx_domains"]) or "no range was open at any launch"
+    yield "metrics", numbers.counted(row["metric_count"], "name")
+
+
+def _collected(row: Mapping[str, Any]) -> str:
+    version = facts.short_version(row["ncu_version"])
+    parts = [f"by ncu {version}" if version else "by an unstated version of ncu"]
+    if row["created_at"]:
+        parts.append(f"on {row['created_at'].replace('T', ' ').replace('+00:00', ' UTC')}")
+    if row["driver_version"]:
+        parts.append(f"driver {row['driver_version']}")
+    if row["cuda_version"]:
+        parts.append(f"CUDA {row['cuda_version']}")
+    return ", ".join(parts)
+
+
+def _device(device: Mapping[str, Any]) -> str:
+    name = device["device_name"] or "unnamed"
+    capability = device["compute_capability"]
+    return f"{name} (compute capability {capability})" if capability else name
+
+
+def _clocks(clock_control: str | None) -> str:
+    if clock_control is None:
+        return "not stated (ncu locks them to base unless told otherwise)"
+    if facts.is_locked_to_base(clock_control):
+        return (
+            f"{clock_control}: the SM clock was held at its base frequency, so durations are "
+            "longer than in production"
+        )
+    return clock_control
+
+
+def _process(process: Mapping[str, Any]) -> str:
+    name = process["process_name"] or "unnamed"
+    return name if process["process_id"] is None else f"{name} (id {process['process_id']})"
+
+
+def _launches(row: Mapping[str, Any]) -> str:
+    if not row["launch_count"]:
+        return "none: ncu profiled nothing"
+    parts = [_counts(row["launches_by_kind"])]
+    if row["duration_ns"] is not None:
+        parts.append(f"{numbers.duration(row['duration_ns'])} in all")
+    if row["failed_launch_count"]:
+        parts.append(f"{row['failed_launch_count']} failed to be collected")
+    return ", ".join(parts)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def _missing_lines(row: Mapping[str, Any], style: Style) -> list[str]:
+    if not row["launch_count"]:
+        return []
+    missing = [column for column in row["missing_columns"] if column["is_countable"]]
+    uncountable = [c["column"] for c in row["missing_columns"] if not c["is_countable"]]
+    lines = _fillable_lines(missing, row["launch_count"], style) if missing else []
+    if uncountable:
+        text = f"This GPU has no counter for {', '.join(uncountable)}."
+        lines += ["", *indented(text, style, 2)]
+    return lines or ["", "  Every measured column of the table launches is filled."]
+
+
+def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Style) -> list[str]:
+    grid = [
+        GridColumn("cannot fill", [m["column"] for m in missing], 1000),
+        GridColumn("in launches", [_of(m["missing_count"], total) for m in missing], 100, "right"),
+        GridColumn(
+            "ncu --section", [_few(m["sections"]) for m in missing], 90, comfortable=20, cut="end"
+        ),
+        GridColumn(
+            "or ncu --metrics", [_few(m["metrics"]) for m in missing], 80, comfortable=30, cut="end"
+        ),
+    ]
+    layout = arrange(grid, style.width, indent=2)
+    lines = ["", *layout.header(style), *(layout.row(i, style) for i in range(len(missing)))]
+    return lines + _remedy(missing, style)
+
+
+def _of(count: int, total: int) -> str:
+    return "all" if count == total else f"{count} of {total}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ",".join(names) or numbers.MISSING
+
+
+def _remedy(missing: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
+    sections = dict.fromkeys(name for m in missing for name in m["sections"][:1])
+    if not sections:
+        return []
+    command = "to fill them: ncu " + " ".join(f"--section {name}" for name in sections) + " ..."
+    return ["", *indented(command, style, 2)]

@@ -1,0 +1,101 @@
+"""A result reaches its file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from nsightlens.errors import OutputError, OutputExistsError
+from nsightlens.store.files import check_place, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _failing() -> Iterator[str]:
+    yield "half of it"
+    raise RuntimeError("the renderer failed")
+
+
+def test_text_is_written_as_it_is(tmp_path: Path) -> None:
+    """As UTF-8 and with the line ends that it has, on every system."""
+    write_file(tmp_path / "a.csv", ["ä\r\n", "b\n"], force=False)
+    assert (tmp_path / "a.csv").read_bytes() == "ä\r\nb\n".encode()
+
+
+def test_a_failure_halfway_leaves_the_earlier_file(tmp_path: Path) -> None:
+    """And nothing else beside it."""
+    file = tmp_path / "a.json"
+    file.write_text("earlier", encoding="utf-8")
+    with pytest.raises(RuntimeError):
+        write_file(file, _failing(), force=True)
+    assert file.read_text(encoding="utf-8") == "earlier"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
+    """The error says how."""
+    file = tmp_path / "a.json"
+    file.write_text("earlier", encoding="utf-8")
+    with pytest.raises(OutputExistsError, match="--force"):
+        write_file(file, ["new"], force=False)
+    write_file(file, ["new"], force=True)
+    assert file.read_text(encoding="utf-8") == "new"
+
+
+def test_a_report_is_never_the_output(tmp_path: Path) -> None:
+    """Not even by force or under another spelling of its path."""
+    report = tmp_path / "a.ncu-rep"
+    report.write_bytes(b"NVR\0")
+    spelling = tmp_path / ".." / tmp_path.name / "a.ncu-rep"
+    with pytest.raises(OutputError, match="one of the reports"):
+        check_place(spelling, force=True, inputs=[report])
+
+
+def test_the_folder_of_the_output_must_exist(tmp_path: Path) -> None:
+    """It is not made, because its name may be a slip."""
+    with pytest.raises(OutputError, match="does not exist"):
+        write_file(tmp_path / "no" / "a.json", ["x"], force=False)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    """Even by force."""
+    with pytest.raises(OutputError, match="is a folder"):
+        write_file(tmp_path, ["x"], force=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no links without privileges")
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    """The file that it leads to is replaced, not the link."""
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("earlier", encoding="utf-8")
+    link.symlink_to(target)
+    write_file(link, ["new"], force=True)
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such device")
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    """-o /dev/null works without --force."""
+    write_file(Path(os.devnull), ["x"], force=False)
+    assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions mean something else on Windows")
+def test_a_new_file_has_the_permissions_that_the_user_gives_and_an_old_one_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    """A result can be shared like any other file."""
+    plain, private = tmp_path / "plain", tmp_path / "private"
+    write_file(plain, ["x"], force=False)
+    (tmp_path / "other").write_text("x", encoding="utf-8")
+    assert plain.stat().st_mode == (tmp_path / "other").stat().st_mode
+    private.write_text("x", encoding="utf-8")
+    private.chmod(0o600)
+    write_file(private, ["y"], force=True)
+    assert private.stat().st_mode & 0o777 == 0o600
