@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.ncurep.read import read_ncu_rep
 
 if TYPE_CHECKING:
+    from nsightlens.ncurep.spec import LaunchSpec, ReportSpec
     from nsightlens.ncurep.write import encode_ncu_rep, write_ncu_rep
 
-__all__ = ["encode_ncu_rep", "read_ncu_rep", "write_ncu_rep"]
+__all__ = ["LaunchSpec", "ReportSpec", "encode_ncu_rep", "read_ncu_rep", "write_ncu_rep"]
+
+_HOME = {
+    "LaunchSpec": "nsightlens.ncurep.spec",
+    "ReportSpec": "nsightlens.ncurep.spec",
+    "encode_ncu_rep": "nsightlens.ncurep.write",
+    "write_ncu_rep": "nsightlens.ncurep.write",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Whoever only reads does not wait for the writer.
-    if name in __all__:
-        return getattr(import_module("nsightlens.ncurep.write"), name)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
