@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,14 +55,19 @@ def occupancy_limiter(
     # One bit per limit: the combination is an index into the list of all joined names.
     combination = (is_smallest * (1 << np.arange(len(LIMITS)))[:, np.newaxis]).sum(axis=0)
     is_full = theoretical_occupancy_pct >= 100
-    combination[is_full] = len(_COMBINATIONS) - 1
+    names = _combinations()
+    combination[is_full] = len(names) - 1
     return pa.DictionaryArray.from_arrays(
-        pa.array(combination.astype(np.int32), mask=combination == 0), _COMBINATIONS
+        pa.array(combination.astype(np.int32), mask=combination == 0), names
     )
 
 
-def _names(combination: int) -> str:
-    return "+".join(name for bit, name in enumerate(LIMITS) if combination >> bit & 1)
-
-
-_COMBINATIONS = pa.array([*(_names(i) for i in range(1 << len(LIMITS))), NOT_LIMITED])
+@cache
+def _combinations() -> pa.Array:
+    """Return the joined names of every set of limits, and last the name of none."""
+    # Made when first used: pyarrow imports pandas, where installed, with the first array.
+    joined = (
+        "+".join(name for bit, name in enumerate(LIMITS) if combination >> bit & 1)
+        for combination in range(1 << len(LIMITS))
+    )
+    return pa.array([*joined, NOT_LIMITED], type=pa.string())
