@@ -1,1 +1,21 @@
-"""Labels: from the tables of a report to what bounds each launch. Pure functions."""
+"""From the tables of a `Report` to labels: what bounds a launch, and why.
+
+- `nsightlens.analysis.classification`: `classify` and its result.
+- `nsightlens.analysis.measure`: work, peaks and activity of each launch become roofline times.
+- `nsightlens.analysis.activity`: which percent-of-peak counter stands for which resource.
+- `nsightlens.analysis.usage`: roofline times and their bounds, of launches or groups.
+- `nsightlens.analysis.analytic`: roofline times from annotated shapes.
+- `nsightlens.analysis.label`: the rules. `nsightlens.analysis.thresholds`: their constants.
+- `nsightlens.analysis.confidence`, `nsightlens.analysis.reason`: how sure, and why, in words.
+- `nsightlens.analysis.aggregate`: groups of launches.
+- `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.
+- `nsightlens.analysis.resources`: the table of roofline times.
+- `nsightlens.analysis.select`: filters.
+"""
+
+from __future__ import annotations
+
+from nsightlens.analysis.classification import Classification, classify
+from nsightlens.analysis.select import select
+
+__all__ = ["Classification", "classify", "select"]

@@ -1,0 +1,188 @@
+"""`classify`: a report becomes labels, for launches, kernels or families."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from nsightlens import tables
+from nsightlens.analysis.aggregate import (
+    group_by,
+    group_columns,
+    grouping_columns,
+    merge_context,
+    sum_usage,
+)
+from nsightlens.analysis.analytic import with_annotated_shapes
+from nsightlens.analysis.confidence import assess
+from nsightlens.analysis.context import launch_context
+from nsightlens.analysis.identity import identify, numbered_keys
+from nsightlens.analysis.label import BOUNDS, CONFIDENCES, EVIDENCES, REGIMES, decide
+from nsightlens.analysis.measure import measure_usage
+from nsightlens.analysis.phrase import choose, sentence, when
+from nsightlens.analysis.reason import explain
+from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
+from nsightlens.analysis.usage import INDEX, RESOURCES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nsightlens.analysis.context import Context
+    from nsightlens.analysis.label import Decision
+    from nsightlens.analysis.usage import Usage
+    from nsightlens.report import Report
+
+__all__ = ["By", "Classification", "classify"]
+
+By = Literal["launch", "kernel", "family"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Classification:
+    """Labels, and the roofline times behind them.
+
+    Parameters
+    ----------
+    labels
+        One row per launch or group, with the schema of `nsightlens.tables.LABELS`.
+    resources
+        Roofline times of every launch, with the schema of `nsightlens.tables.RESOURCES`.
+    by
+        What a row of ``labels`` is: ``launch``, ``kernel`` or ``family``.
+    """
+
+    labels: pa.Table
+    resources: pa.Table
+    by: str
+
+    def __len__(self) -> int:
+        return int(self.labels.num_rows)
+
+    def __repr__(self) -> str:
+        bounds = self.labels["bound"].to_pylist()
+        counts = ", ".join(f"{bounds.count(name)} {name}" for name in BOUNDS)
+        return f"<Classification by {self.by}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        # An import that points right: display, and only when a notebook asks for it.
+        from nsightlens.notebook import classification_html  # noqa: PLC0415
+
+        return classification_html(self)
+
+    def to_pandas(self) -> Any:
+        """Return ``labels`` as a pandas DataFrame (pandas must be installed)."""
+        return self.labels.to_pandas()
+
+
+def classify(report: Report, *, by: By = "launch") -> Classification:
+    """Say what bounds every launch of a report, and why.
+
+    Parameters
+    ----------
+    report
+        The report.
+    by
+        ``launch`` for one row per launch; ``kernel`` or ``family`` for one row per group of equal
+        family, subtype, phase and batch size, and equal kernel in the former.
+
+    Returns
+    -------
+    Classification
+        ``bound`` is ``unknown`` wherever the metrics do not decide it, and ``reason`` says what is
+        missing. In groups, failed launches are counted and left out of sums.
+
+    Raises
+    ------
+    ValueError
+        ``by`` is none of the three.
+
+    Examples
+    --------
+    >>> from nsightlens import classify, open_report
+    >>> labels = classify(open_report("report.ncu-rep")).labels  # doctest: +SKIP
+    """
+    if by not in ("launch", "kernel", "family"):
+        raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
+    launches = report.launches
+    usage = measure_usage(report)
+    context = launch_context(report)
+    identity = identify(report)
+    resources = resources_table(
+        usage, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
+    )
+    undecided = decide(usage, context.number["waves_per_multiprocessor"]).bound == 0
+    usage = with_annotated_shapes(usage, undecided, identity, report)
+    if by == "launch":
+        data = _launch_columns(report, identity)
+    else:
+        columns = grouping_columns(identity, with_kernel=by == "kernel")
+        groups = group_by(columns)
+        context = merge_context(context, usage.duration_ns, groups)
+        usage = sum_usage(usage, groups)
+        data = group_columns(report, identity, groups, with_kernel=by == "kernel")
+    data |= _label_columns(usage, context)
+    labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
+    return Classification(labels, resources, by)
+
+
+def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
+    launches = report.launches
+    of_identity = ("kernel", "family", "subtype", "phase", "batch_size", "grid", "block")
+    of_launch = ("report", "launch_id", "kernel_demangled_name", "nvtx_path", "device_name")
+    return {
+        "key": numbered_keys(report, identity),
+        **{name: identity[name] for name in of_identity},
+        **{name: launches[name] for name in of_launch},
+    }
+
+
+def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
+    decision = decide(usage, context.number["waves_per_multiprocessor"])
+    confidence = assess(usage, decision, context)
+    total = np.nansum(usage.duration_ns)
+    share = 100.0 * usage.duration_ns / total if total > 0 else np.full(len(usage), np.nan)
+    shown = ("dram_throughput_pct", "sm_throughput_pct", "achieved_occupancy_pct",
+             "stalled_for_data_pct")  # fmt: skip
+    return {
+        "launch_count": context.launch_count,
+        "failed_launch_count": context.failed_count,
+        "duration_ns": _number(usage.duration_ns),
+        "duration_share_pct": _number(share),
+        "bound": choose(decision.bound, BOUNDS),
+        "limiter": choose(decision.limiter, RESOURCES),
+        "limiter_fraction": _number(decision.limiter_fraction),
+        "roofline_bound": choose(decision.roofline_bound, BOUNDS),
+        "bound_ratio": _number(decision.bound_ratio),
+        "arithmetic_intensity_flop_per_byte": _number(decision.arithmetic_intensity),
+        "ridge_point_flop_per_byte": _number(decision.ridge_point),
+        "ridge_point_boost_flop_per_byte": _number(decision.ridge_point_boost),
+        "clock_dependent": pa.array(
+            decision.clock_dependent == 1.0, mask=np.isnan(decision.clock_dependent)
+        ),
+        **{name: _number(context.number[name]) for name in shown},
+        "top_stall": context.top_stall,
+        "regime": choose(decision.regime, REGIMES),
+        "evidence": choose(decision.evidence, EVIDENCES),
+        "confidence": choose(confidence.level, CONFIDENCES),
+        "peak_source": _peak_source(usage, decision),
+        "reason": explain(usage, decision, context, confidence),
+    }
+
+
+def _number(values: NDArray[np.float64]) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _peak_source(usage: Usage, decision: Decision) -> Any:
+    """Name the sources of the peaks that the label rests on, each once, joined by '+'."""
+    codes = source_codes(usage)
+    rows = np.arange(len(usage))
+    used = np.full((len(SOURCES), len(usage)), False)
+    for resource in (decision.limiter, decision.flop_resource, np.full(len(usage), INDEX["dram"])):
+        code = np.where(resource < 0, -1, codes[resource, rows])
+        for i in range(len(SOURCES)):
+            used[i] |= code == i
+    return sentence(*(when(used[i], name) for i, name in enumerate(SOURCES)), separator="+")

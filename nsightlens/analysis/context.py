@@ -1,0 +1,101 @@
+"""What else is known of a row to label: shown beside the label, and quoted in its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nsightlens.analysis.thresholds import CLOCK_SPREAD
+from nsightlens.devices.columns import number_column, text_column
+from nsightlens.devices.peaks import SHORT_LAUNCH_NS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nsightlens.report import Report
+
+__all__ = ["AVERAGED", "Context", "launch_context"]
+
+AVERAGED = (
+    "waves_per_multiprocessor",
+    "dram_throughput_pct",
+    "sm_throughput_pct",
+    "achieved_occupancy_pct",
+    "stalled_for_data_pct",
+    "top_stall_pct",
+)
+"""Numeric columns of launches that a group shows as the mean over its duration."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Columns beside the usage, one value per row.
+
+    Parameters
+    ----------
+    number
+        The columns of `AVERAGED`, NaN where unknown. Each of shape (n,).
+    top_stall
+        Text column of length n.
+    launch_count, failed_count
+        Launches in the row, and how many of them failed to be collected. Shape (n,).
+    is_unsupported
+        ncu said that it does not support the device of a launch of the row. Shape (n,).
+    has_other_clock
+        The SM clock was far from the median of the report. Shape (n,).
+    has_metrics
+        Something of how the launch ran was measured, besides its duration. Shape (n,).
+    """
+
+    number: dict[str, NDArray[np.float64]]
+    top_stall: Any
+    launch_count: NDArray[np.int64]
+    failed_count: NDArray[np.int64]
+    is_unsupported: NDArray[np.bool_]
+    has_other_clock: NDArray[np.bool_]
+    has_metrics: NDArray[np.bool_]
+
+
+def launch_context(report: Report) -> Context:
+    """Collect the context of every launch."""
+    launches = report.launches
+    count = len(report)
+    number = {name: number_column(launches, name) for name in AVERAGED}
+    percentages = ("dram_throughput_pct", "sm_throughput_pct", "memory_throughput_pct")
+    work = ("dram_bytes", "fp32_flop_count", "fp64_flop_count")
+    measured = [~np.isnan(number_column(launches, name)) for name in (*percentages, *work)]
+    return Context(
+        number=number,
+        top_stall=launches["top_stall"].cast(pa.string()).combine_chunks(),
+        launch_count=np.ones(count, dtype=np.int64),
+        failed_count=_flag(launches, "is_failed_collection").astype(np.int64),
+        is_unsupported=_flag(launches, "is_unsupported_device"),
+        has_other_clock=_has_other_clock(report),
+        has_metrics=np.any(measured, axis=0),
+    )
+
+
+def _flag(launches: Any, name: str) -> NDArray[np.bool_]:
+    filled = pc.fill_null(launches[name], False)
+    return np.asarray(filled.to_numpy(), dtype=bool)
+
+
+def _has_other_clock(report: Report) -> NDArray[np.bool_]:
+    """Say where the SM clock is far from the median of its report.
+
+    Short launches are left out: their clock is the quotient of two small counts.
+    """
+    clock = number_column(report.launches, "sm_clock_hz")
+    is_short = number_column(report.launches, "duration_ns") < SHORT_LAUNCH_NS
+    code, paths = text_column(report.launches, "report")
+    is_far = np.zeros(len(report), dtype=bool)
+    for i in range(len(paths)):
+        mine = (code == i) & ~is_short & ~np.isnan(clock)
+        if mine.any():
+            median = np.median(clock[mine])
+            is_far |= mine & (np.abs(clock / median - 1.0) > CLOCK_SPREAD)
+    return is_far

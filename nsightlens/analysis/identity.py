@@ -1,0 +1,109 @@
+"""What a launch is: kernel, family, phase, batch size, and a key that two reports share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nsightlens.devices.columns import text_column
+from nsightlens.kernels import parse_launch_kernels
+from nsightlens.steps import annotate_paths
+
+if TYPE_CHECKING:
+    from nsightlens.report import Report
+
+__all__ = ["IDENTITY_SCHEMA", "extent", "identify", "numbered_keys"]
+
+IDENTITY_SCHEMA = pa.schema(
+    [
+        ("kernel", pa.string()),
+        ("family", pa.string()),
+        ("subtype", pa.string()),
+        ("phase", pa.string()),
+        ("batch_size", pa.int64()),
+        ("grid", pa.string()),
+        ("block", pa.string()),
+        ("dtypes", pa.string()),
+        ("operation_flop", pa.float64()),
+        ("operation_bytes", pa.float64()),
+    ]
+)
+_NO_PHASE = pa.array(["unknown", "n/a", ""])
+
+
+def identify(report: Report) -> pa.Table:
+    """Say what every launch is, from its name and its NVTX ranges.
+
+    The phase of an annotation wins over that of a kernel name: the same kernel may serve both.
+
+    Returns
+    -------
+    pyarrow.Table
+        With `IDENTITY_SCHEMA`, one row per launch; null where nothing says so.
+    """
+    launches = report.launches
+    kernels = parse_launch_kernels(
+        launches["kernel_demangled_name"], launches["kernel_name"], launches["kernel_mangled_name"]
+    )
+    steps = annotate_paths(launches["nvtx_path"])
+    by_name = _plain(kernels, "phase")
+    by_name = pc.if_else(
+        pc.is_in(by_name, value_set=_NO_PHASE), pa.scalar(None, pa.string()), by_name
+    )
+    subtype = _plain(kernels, "subtype")
+    columns = {
+        "kernel": pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name")),
+        "family": _plain(kernels, "family"),
+        "subtype": pc.if_else(pc.equal(subtype, ""), pa.scalar(None, pa.string()), subtype),
+        "phase": pc.coalesce(_plain(steps, "phase"), by_name),
+        "batch_size": steps["batch_size"],
+        "grid": extent(launches, "grid"),
+        "block": extent(launches, "block"),
+        "dtypes": _plain(kernels, "dtypes"),
+        "operation_flop": steps["operation_flop"],
+        "operation_bytes": steps["operation_bytes"],
+    }
+    arrays = [_one_chunk(columns[field.name]) for field in IDENTITY_SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=IDENTITY_SCHEMA)
+
+
+def extent(launches: pa.Table, name: str) -> Any:
+    """Return grid or block as ``x,y,z``; null where the report does not say."""
+    axes = [_one_chunk(launches[f"{name}_{axis}"].cast(pa.string())) for axis in "xyz"]
+    return pc.binary_join_element_wise(*axes, ",")
+
+
+def numbered_keys(report: Report, identity: pa.Table) -> Any:
+    """Name every launch by kernel, grid, block and its number among those that share them.
+
+    Two reports of the same program give the same launch the same key, whatever else they hold.
+
+    Returns
+    -------
+    pyarrow.Array
+        Text column such as ``flash_fwd|1,32,16|128,1,1|0``, unique within each report.
+    """
+    parts = [pc.fill_null(identity[name], "?") for name in ("kernel", "grid", "block")]
+    stem = _one_chunk(pc.binary_join_element_wise(*parts, "|"))
+    code, _ = text_column({"stem": pa.chunked_array([stem])}, "stem")
+    report_code, paths = text_column(report.launches, "report")
+    joint = code * len(paths) + report_code
+    order = np.argsort(joint, kind="stable")
+    ordered = joint[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    starts = np.flatnonzero(is_first)
+    position = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
+    number = np.empty(len(ordered), dtype=np.int64)
+    number[order] = position
+    return pc.binary_join_element_wise(stem, pa.array(number).cast(pa.string()), "|")
+
+
+def _plain(table: pa.Table, name: str) -> Any:
+    return _one_chunk(table[name].cast(pa.string()))
+
+
+def _one_chunk(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

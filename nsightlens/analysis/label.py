@@ -1,0 +1,256 @@
+"""The rules: from the usage of resources to bound, limiter, regime, evidence and confidence.
+
+Pure functions over columns. A row is a launch or a group; the same rules apply. Each side of the
+comparison is an interval: what was measured, and the ceiling of what was not. A side wins only when
+what was measured of it is at least the ceiling of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsightlens.analysis import thresholds
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, IS_COMPUTE, IS_MEMORY, Usage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BOUNDS",
+    "CONFIDENCES",
+    "EVIDENCES",
+    "REGIMES",
+    "Decision",
+    "decide",
+    "side_maximum",
+]
+
+BOUNDS = ("unknown", "memory", "compute")
+REGIMES = ("unknown", "saturated", "latency", "small_grid", "balanced")
+EVIDENCES = ("none", "analytic", "throughput", "counters")
+CONFIDENCES = ("none", "low", "medium", "high")
+UNKNOWN, MEMORY, COMPUTE = range(3)
+NONE, ANALYTIC, THROUGHPUT, COUNTERS = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What the rules say, one value per row; codes are indices into the tuples of this module.
+
+    Parameters
+    ----------
+    bound, roofline_bound
+        Code into `BOUNDS`.
+    limiter
+        Row of `RESOURCES` with the largest roofline time on the side that bounds; -1 where
+        ``bound`` is unknown.
+    limiter_fraction
+        [1] Its roofline time over the duration.
+    compute, memory
+        [1] Largest known fraction of each side; NaN where none is known.
+    compute_ceiling, memory_ceiling
+        [1] Nothing on that side can have been busier; infinite where nothing bounds it.
+    flop_resource
+        Row of `FLOP_RESOURCES` with the largest known time; -1 where none is known.
+    bound_ratio
+        [1] Time for floating-point and tensor work over time for DRAM bytes.
+    arithmetic_intensity, ridge_point, ridge_point_boost
+        [FLOP/B]
+    clock_dependent
+        Compute-bound by the roofline of the report, memory-bound by that of the boost clock; NaN
+        where either is unknown.
+    regime
+        Code into `REGIMES`.
+    evidence
+        Code into `EVIDENCES`.
+    """
+
+    bound: NDArray[np.int8]
+    roofline_bound: NDArray[np.int8]
+    limiter: NDArray[np.intp]
+    limiter_fraction: NDArray[np.float64]
+    compute: NDArray[np.float64]
+    memory: NDArray[np.float64]
+    compute_ceiling: NDArray[np.float64]
+    memory_ceiling: NDArray[np.float64]
+    flop_resource: NDArray[np.intp]
+    bound_ratio: NDArray[np.float64]
+    arithmetic_intensity: NDArray[np.float64]
+    ridge_point: NDArray[np.float64]
+    ridge_point_boost: NDArray[np.float64]
+    clock_dependent: NDArray[np.float64]
+    regime: NDArray[np.int8]
+    evidence: NDArray[np.int8]
+
+
+def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
+    """Apply the rules to every row.
+
+    Parameters
+    ----------
+    usage
+        Roofline times and their bounds.
+    waves
+        [wave] Waves per multiprocessor; NaN where unknown. Shape (n,).
+
+    Returns
+    -------
+    Decision
+        ``bound`` is unknown wherever the metrics do not decide it.
+
+    Notes
+    -----
+    ``t_r = work_r / peak_r``; ``limiter = argmax t_r``; ``bound`` is its side. The classical answer
+    compares ``t_C``, the maximum over tensor, fp64, fp32 and fp16, with ``t_dram``: for one data
+    type, arithmetic intensity with the ridge point (Williams, Waterman and Patterson, 2009).
+    """
+    fraction = usage.fraction()
+    compute, memory = side_maximum(fraction, IS_COMPUTE), side_maximum(fraction, IS_MEMORY)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        compute_ceiling = _ceiling(usage.compute_ceiling_ns / usage.duration_ns)
+        memory_ceiling = _ceiling(usage.memory_ceiling_ns / usage.duration_ns)
+    bound = _bound(compute, memory, compute_ceiling, memory_ceiling)
+    limiter = _limiter(fraction, bound)
+    rows = np.arange(len(usage))
+    flop_resource, flop_time = _largest_flop(usage)
+    roofline = _roofline_bound(usage)
+    ratio = _quotient(flop_time, usage.time_ns[INDEX["dram"]])
+    ratio = np.where(roofline == UNKNOWN, np.nan, ratio)
+    ridge = _ridge_point(usage, flop_resource)
+    top = np.fmax(compute, memory)
+    return Decision(
+        bound=bound,
+        roofline_bound=roofline,
+        limiter=limiter,
+        limiter_fraction=np.where(limiter < 0, np.nan, fraction[limiter, rows]),
+        compute=compute,
+        memory=memory,
+        compute_ceiling=compute_ceiling,
+        memory_ceiling=memory_ceiling,
+        flop_resource=flop_resource,
+        bound_ratio=ratio,
+        arithmetic_intensity=_arithmetic_intensity(usage),
+        ridge_point=ridge,
+        ridge_point_boost=_quotient(ridge, usage.boost_ratio),
+        clock_dependent=np.where(
+            (roofline == UNKNOWN) | np.isnan(usage.boost_ratio),
+            np.nan,
+            (roofline == COMPUTE) & (ratio * usage.boost_ratio < 1.0),
+        ),
+        regime=_regime(top, np.maximum(compute_ceiling, memory_ceiling), (compute, memory), waves),
+        evidence=_evidence(usage, bound, roofline),
+    )
+
+
+def side_maximum(fraction: NDArray[np.float64], of_side: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the largest known value among some resources, NaN where none is known.
+
+    Parameters
+    ----------
+    fraction
+        Shape (R, n).
+    of_side
+        The resources that count. Shape (R,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n,).
+    """
+    rows = fraction[of_side]
+    largest = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
+    return np.where(np.isfinite(largest), largest, np.nan)
+
+
+def _ceiling(fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.isnan(fraction), np.inf, fraction)
+
+
+def _quotient(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide, NaN where the divisor is not positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(b > 0, a / b, np.nan)
+
+
+def _bound(
+    compute: NDArray[np.float64],
+    memory: NDArray[np.float64],
+    compute_ceiling: NDArray[np.float64],
+    memory_ceiling: NDArray[np.float64],
+) -> NDArray[np.int8]:
+    # Equal percentages of both aggregates are those of the one part that they share, the way from
+    # the SM to L1, which is on the memory side.
+    is_memory = (memory > 0) & (memory >= compute_ceiling)
+    is_compute = (compute > 0) & (compute >= memory_ceiling) & ~is_memory
+    return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
+
+
+def _limiter(fraction: NDArray[np.float64], bound: NDArray[np.int8]) -> NDArray[np.intp]:
+    on_side = np.where(bound == MEMORY, IS_MEMORY[:, None], IS_COMPUTE[:, None])
+    candidates = np.where(on_side & ~np.isnan(fraction), fraction, -np.inf)
+    return np.where(bound == UNKNOWN, -1, candidates.argmax(axis=0))
+
+
+def _largest_flop(usage: Usage) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    times = usage.time_ns[: len(FLOP_RESOURCES)]
+    known = np.where(np.isnan(times), -np.inf, times)
+    largest = known.max(axis=0)
+    # With no floating-point work at all the roof that stands for it is that of FP32.
+    resource = np.where(largest == 0, INDEX["fp32"], known.argmax(axis=0))
+    is_known = np.isfinite(largest)
+    return np.where(is_known, resource, -1), np.where(is_known, largest, np.nan)
+
+
+def _roofline_bound(usage: Usage) -> NDArray[np.int8]:
+    low, high = usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0)
+    dram = usage.time_ns[INDEX["dram"]]
+    is_memory = (dram > 0) & (high < dram)
+    is_compute = (low > 0) & (low >= dram)
+    return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
+
+
+def _arithmetic_intensity(usage: Usage) -> NDArray[np.float64]:
+    work = usage.work[: len(FLOP_RESOURCES)]
+    total = np.nansum(work, axis=0)
+    is_known = usage.has_flop_counts & ~np.isnan(work).all(axis=0)
+    return _quotient(np.where(is_known, total, np.nan), usage.work[INDEX["dram"]])
+
+
+def _ridge_point(usage: Usage, flop_resource: NDArray[np.intp]) -> NDArray[np.float64]:
+    peak = usage.peak_per_s[flop_resource, np.arange(len(usage))]
+    peak = np.where(flop_resource < 0, np.nan, peak)
+    return _quotient(peak, usage.peak_per_s[INDEX["dram"]])
+
+
+def _regime(
+    top: NDArray[np.float64],
+    ceiling: NDArray[np.float64],
+    sides: tuple[NDArray[np.float64], NDArray[np.float64]],
+    waves: NDArray[np.float64],
+) -> NDArray[np.int8]:
+    compute, memory = sides
+    is_busy = top >= thresholds.BUSY
+    is_idle = ceiling < thresholds.BUSY
+    is_balanced = (
+        is_busy
+        & (top < thresholds.SATURATED)
+        & (np.abs(compute - memory) <= thresholds.BALANCE_MARGIN)
+    )
+    is_small = waves < thresholds.FULL_WAVE
+    code = np.select(
+        [is_balanced, is_busy, is_idle & is_small, is_idle],
+        [REGIMES.index(name) for name in ("balanced", "saturated", "small_grid", "latency")],
+        default=UNKNOWN,
+    )
+    return code.astype(np.int8)
+
+
+def _evidence(
+    usage: Usage, bound: NDArray[np.int8], roofline: NDArray[np.int8]
+) -> NDArray[np.int8]:
+    has_counters = usage.has_flop_counts & usage.is_counted[INDEX["dram"]] & (roofline != UNKNOWN)
+    code = np.where(usage.is_analytic, ANALYTIC, np.where(has_counters, COUNTERS, THROUGHPUT))
+    return np.where(bound == UNKNOWN, NONE, code).astype(np.int8)

@@ -1,0 +1,110 @@
+"""Text columns built from number columns: the words of `nsightlens.analysis.reason`.
+
+Every function works on whole columns. Texts are Arrow string arrays; null stands for nothing to
+say, and `sentence` leaves it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["choose", "concat", "percent", "scaled_rate", "sentence", "significant", "when"]
+
+_RATE_STEPS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+
+
+def significant(values: NDArray[np.float64]) -> Any:
+    """Return numbers with three significant digits; null for NaN.
+
+    Examples
+    --------
+    >>> significant(np.array([0.98765, 295.2, 1234.5, np.nan])).to_pylist()
+    ['0.988', '295', '1234', None]
+    """
+    known = np.where(np.isnan(values), 0.0, values)
+    texts = np.where(np.abs(known) >= 99.95, _format("%.0f", known), _format("%.3g", known))
+    return pa.array(texts, pa.string(), mask=np.isnan(values))
+
+
+def percent(fraction: NDArray[np.float64]) -> Any:
+    """Return fractions as percentages; null for NaN.
+
+    Examples
+    --------
+    >>> percent(np.array([0.914, 0.0426, 0.0001, 0.0])).to_pylist()
+    ['91 %', '4.3 %', '<0.1 %', '0 %']
+    """
+    value = np.where(np.isnan(fraction), 0.0, fraction) * 100.0
+    texts = np.where(value >= 9.95, _format("%.0f %%", value), _format("%.1f %%", value))
+    texts = np.where((value > 0) & (value < 0.1), "<0.1 %", np.where(value == 0, "0 %", texts))
+    return pa.array(texts, pa.string(), mask=np.isnan(fraction))
+
+
+def scaled_rate(achieved: NDArray[np.float64], peak: NDArray[np.float64], unit: Any) -> Any:
+    """Return ``achieved of peak`` in the prefix that suits the peak, such as ``3.1 of 3.35 TB/s``.
+
+    Parameters
+    ----------
+    achieved, peak
+        [unit/s] Shape (n,).
+    unit
+        Text column of the unit, such as ``B``. Shape (n,).
+
+    Examples
+    --------
+    >>> scaled_rate(np.array([3.1e12]), np.array([3.35e12]), pa.array(["B"])).to_pylist()
+    ['3.1 of 3.35 TB/s']
+    """
+    steps = [step for step, _ in _RATE_STEPS]
+    with np.errstate(invalid="ignore"):
+        index = np.select([peak >= step for step in steps], range(len(steps)), len(steps) - 1)
+    divisor = np.array(steps)[index]
+    prefix = pa.array(np.array([name for _, name in _RATE_STEPS])[index], pa.string())
+    return concat(
+        significant(achieved / divisor),
+        " of ",
+        significant(peak / divisor),
+        " ",
+        prefix,
+        unit,
+        "/s",
+    )
+
+
+def choose(code: NDArray[np.integer[Any]], texts: tuple[str, ...]) -> Any:
+    """Return the text of each code; null for a negative code."""
+    return pa.DictionaryArray.from_arrays(
+        pa.array(np.maximum(code, 0).astype(np.int32), mask=code < 0), pa.array(texts, pa.string())
+    ).cast(pa.string())
+
+
+def concat(*parts: Any) -> Any:
+    """Join columns and constants of text; null where one of them is null."""
+    return pc.binary_join_element_wise(*parts, "", null_handling="emit_null")
+
+
+def when(condition: NDArray[np.bool_], text: Any) -> Any:
+    """Return the text where the condition holds, else null."""
+    return pc.if_else(pa.array(condition), text, pa.scalar(None, pa.string()))
+
+
+def sentence(*clauses: Any, separator: str = "; ") -> Any:
+    """Join clauses, leaving out what is null; null where all are."""
+    # Not binary_join_element_wise(null_handling="skip"): it drops rows in which all are null.
+    joined = clauses[0]
+    for clause in clauses[1:]:
+        both = pc.binary_join_element_wise(joined, clause, separator, null_handling="emit_null")
+        joined = pc.coalesce(both, joined, clause)
+    return joined
+
+
+def _format(template: str, values: NDArray[np.float64]) -> NDArray[np.str_]:
+    texts: NDArray[np.str_] = np.char.mod(template, values)
+    return texts

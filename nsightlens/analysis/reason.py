@@ -1,0 +1,247 @@
+"""One readable sentence per row: why the label is what it is, with the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nsightlens.analysis.label import (
+    ANALYTIC,
+    BOUNDS,
+    CONFIDENCES,
+    MEMORY,
+    REGIMES,
+    UNKNOWN,
+    Decision,
+)
+from nsightlens.analysis.phrase import (
+    choose,
+    concat,
+    percent,
+    scaled_rate,
+    sentence,
+    significant,
+    when,
+)
+from nsightlens.analysis.thresholds import BUSY, INACTIVE
+from nsightlens.analysis.usage import INDEX, RESOURCES, Usage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nsightlens.analysis.confidence import Confidence
+    from nsightlens.analysis.context import Context
+
+__all__ = ["explain", "resource_words"]
+
+_WORDS = {
+    "dram": "DRAM",
+    "l2": "L2",
+    "l1": "L1 with shared memory",
+    "issue": "issue slots",
+    "integer": "integer pipe",
+    "xu": "special-function pipe",
+    "tensor": "tensor pipes",
+    "sm": "busiest part of the SM",
+    "memory": "busiest part of the memory system",
+}
+_REGIME_WORDS = {"small_grid": "small grid", "unknown": ""}
+_SECTION = "--section SpeedOfLight"
+_SM = "sm__throughput"
+_MEMORY = "gpu__compute_memory_throughput"
+
+_FAILED = "the profiler cut this launch short: its collection failed, and no metric of it counts"
+_LAUNCH_ONLY = (
+    "no metric of how the launch ran was collected, only its configuration (launch__*): "
+    f"add --set basic or {_SECTION}"
+)
+_NO_DURATION = f"the duration was not collected (gpu__time_duration.sum): add {_SECTION}"
+_DURATION_ONLY = (
+    "the duration was collected, but neither throughput nor operation counters: "
+    f"add --set basic or {_SECTION}"
+)
+_NO_THROUGHPUT = (
+    f"neither {_SM} nor {_MEMORY} was collected, so that something not measured may be the limit: "
+    f"add {_SECTION}"
+)
+_NO_COMPUTE = f"the compute side is not known ({_SM}): add {_SECTION}"
+_NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
+
+
+def resource_words(resource: str) -> str:
+    """Return a resource as a person says it.
+
+    Examples
+    --------
+    >>> resource_words("tensor_bf16"), resource_words("dram"), resource_words("fp32")
+    ('tensor BF16', 'DRAM', 'FP32')
+    """
+    if resource in _WORDS:
+        return _WORDS[resource]
+    kind, _, dtype = resource.rpartition("_")
+    return f"{kind} {dtype.upper()}" if kind else dtype.upper()
+
+
+_RESOURCE_WORDS = tuple(resource_words(name) for name in RESOURCES)
+
+
+def explain(usage: Usage, decision: Decision, context: Context, confidence: Confidence) -> Any:
+    """Say for every row why it has its label.
+
+    Returns
+    -------
+    pyarrow.Array
+        Text column, one sentence per row.
+    """
+    is_known = decision.bound != UNKNOWN
+    head = concat(
+        choose(decision.bound, BOUNDS), "-bound", _regime(decision), ": ", _limiter(usage, decision)
+    )
+    level = choose(confidence.level, CONFIDENCES)
+    caution = concat("confidence ", level, ": ", confidence.causes)
+    return sentence(
+        when(is_known, sentence(head, _latency(decision, context), separator=", ")),
+        when(~is_known, _what_is_missing(usage, decision, context)),
+        _roofline(usage, decision),
+        _clock(decision),
+        when(is_known, caution),
+        _failed_members(context),
+    )
+
+
+def _regime(decision: Decision) -> Any:
+    words = tuple(_REGIME_WORDS.get(name, name) for name in REGIMES)
+    texts = tuple(f", {word}" if word else "" for word in words)
+    return choose(decision.regime, texts)
+
+
+def _limiter(usage: Usage, decision: Decision) -> Any:
+    """Say how busy the limiter is, and what rate that is where its work was counted."""
+    rows = np.arange(len(usage))
+    limiter = decision.limiter
+    name = choose(limiter, _RESOURCE_WORDS)
+    is_idle = np.isin(decision.regime, [REGIMES.index("latency"), REGIMES.index("small_grid")])
+    prefix = pc.if_else(
+        pa.array(is_idle), f"no resource above {BUSY:.0%}".replace("%", " %") + "; ", ""
+    )
+    text = concat(prefix, name, " ", percent(decision.limiter_fraction), " of peak")
+    achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
+    peak = usage.peak_per_s[limiter, rows]
+    is_rate = usage.is_counted[limiter, rows] & ~np.isnan(achieved) & ~np.isnan(peak)
+    unit = pc.if_else(pa.array(decision.bound == MEMORY), "B", "FLOP")
+    rate = when(is_rate & (limiter >= 0), concat("(", scaled_rate(achieved, peak, unit), ")"))
+    return sentence(text, rate, separator=" ")
+
+
+def _rate(work: NDArray[np.float64], duration_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return work / duration_ns * 1e9
+
+
+def _latency(decision: Decision, context: Context) -> Any:
+    """Say what the warps wait for, where no resource explains the duration."""
+    is_latency = decision.regime == REGIMES.index("latency")
+    is_small = decision.regime == REGIMES.index("small_grid")
+    stall = concat(
+        context.top_stall, " ", percent(context.number["top_stall_pct"] / 100.0),
+        " of warp latency",
+    )  # fmt: skip
+    waves = context.number["waves_per_multiprocessor"]
+    wave_text = concat(significant(waves), " waves")
+    return sentence(
+        when(is_latency | is_small, stall),
+        when(is_latency | is_small, wave_text),
+        separator=", ",
+    )
+
+
+def _roofline(usage: Usage, decision: Decision) -> Any:
+    """Say the classical answer: by intensity where work was counted, else by percentages."""
+    rows = np.arange(len(usage))
+    roofline, ridge = decision.roofline_bound, decision.ridge_point
+    intensity = decision.arithmetic_intensity
+    is_known = roofline != UNKNOWN
+    flop_fraction = usage.fraction()[decision.flop_resource, rows]
+    flop = concat(
+        choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(flop_fraction),
+        " against DRAM ", percent(usage.fraction()[INDEX["dram"]]),
+    )  # fmt: skip
+    side = choose(np.where(roofline == MEMORY, 0, 1), ("left", "right"))
+    has_intensity = is_known & ~np.isnan(intensity) & ~np.isnan(ridge)
+    is_left = intensity < ridge
+    agrees = is_left == (roofline == MEMORY)
+    by_intensity = concat(
+        "intensity ", significant(intensity), " FLOP/B", _without_fp16(usage), " lies ", side,
+        " of the ridge at ", significant(ridge),
+    )  # fmt: skip
+    parts = is_known & (decision.bound != roofline)
+    classical = concat("the classical roofline says ", choose(roofline, BOUNDS), ": ", flop)
+    is_analytic = decision.evidence == ANALYTIC
+    return sentence(
+        when(parts & ~is_analytic, classical), when(has_intensity & agrees, by_intensity)
+    )
+
+
+def _without_fp16(usage: Usage) -> Any:
+    """Say where FP16 on CUDA cores may have been done and was not counted."""
+    row = INDEX["fp16"]
+    is_open = usage.flop_high_ns[row] - usage.flop_low_ns[row] > INACTIVE * usage.duration_ns
+    return pc.if_else(pa.array(is_open), " without FP16 on CUDA cores", "")
+
+
+def _clock(decision: Decision) -> Any:
+    text = concat(
+        "at the boost clock the ridge is at ", significant(decision.ridge_point_boost),
+        " FLOP/B and the launch memory-bound",
+    )  # fmt: skip
+    return when(decision.clock_dependent == 1.0, text)
+
+
+def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
+    """Say exactly why a row has no label, and what would give it one."""
+    has_failed = (context.failed_count == context.launch_count) & (context.failed_count > 0)
+    has_duration = ~np.isnan(usage.duration_ns)
+    compute, memory = decision.compute, decision.memory
+    is_idle = (np.fmax(compute, memory) == 0) & np.isfinite(
+        np.maximum(decision.compute_ceiling, decision.memory_ceiling)
+    )
+    no_compute = np.isinf(decision.compute_ceiling)
+    no_memory = np.isinf(decision.memory_ceiling)
+    cases: list[tuple[NDArray[np.bool_], Any]] = [
+        (has_failed, _FAILED),
+        (~has_duration & ~context.has_metrics, _LAUNCH_ONLY),
+        (~has_duration, _NO_DURATION),
+        (~context.has_metrics, _DURATION_ONLY),
+        (is_idle, "no resource was active"),
+        (no_compute & no_memory, _NO_THROUGHPUT),
+        (no_compute, concat("memory is at ", percent(memory), ", ", _NO_COMPUTE)),
+        (no_memory, concat("compute is at ", percent(compute), ", ", _NO_MEMORY)),
+    ]
+    interval = concat(
+        "compute is between ", percent(np.nan_to_num(compute)), " and ",
+        percent(decision.compute_ceiling), ", memory between ", percent(np.nan_to_num(memory)),
+        " and ", percent(decision.memory_ceiling),
+        f": the parts of the busiest unit were not collected, add {_SECTION}",
+    )  # fmt: skip
+    conditions = pa.StructArray.from_arrays(
+        [pa.array(holds) for holds, _ in cases], names=[str(i) for i in range(len(cases))]
+    )
+    count = len(usage)
+    texts = [
+        pa.array([text], pa.string()).take(pa.array(np.zeros(count, dtype=np.int32)))
+        if isinstance(text, str)
+        else text
+        for _, text in cases
+    ]
+    return pc.case_when(conditions, *texts, interval)
+
+
+def _failed_members(context: Context) -> Any:
+    """Say of a group how many of its launches failed."""
+    is_partial = (context.failed_count > 0) & (context.failed_count < context.launch_count)
+    failed = pa.array(context.failed_count).cast(pa.string())
+    total = pa.array(context.launch_count).cast(pa.string())
+    return when(is_partial, concat(failed, " of ", total, " launches failed and are left out"))

@@ -1,0 +1,80 @@
+"""The long table ``resources``: for each row, every resource of which something is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nsightlens import tables
+from nsightlens.analysis.phrase import choose
+from nsightlens.analysis.usage import IS_MEMORY, RESOURCES, Usage
+from nsightlens.devices import PEAK_SOURCES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SOURCES", "resources_table", "source_codes"]
+
+SOURCES = (*PEAK_SOURCES, "percent_of_peak")
+"""Where the peak of a resource can come from, as in the column ``peak_source``."""
+
+_UNITS = ("FLOP", "op", "B")
+
+
+def source_codes(usage: Usage) -> NDArray[np.int8]:
+    """Return where each roofline time has its peak from, as codes into `SOURCES`. Shape (R, n)."""
+    by_activity = SOURCES.index("percent_of_peak")
+    codes = np.where(usage.is_counted, usage.peak_source, by_activity)
+    return np.where(np.isnan(usage.time_ns), -1, codes).astype(np.int8)
+
+
+def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
+    """Build the table of resources.
+
+    Parameters
+    ----------
+    usage
+        Roofline times of n rows.
+    report, launch_id
+        Columns that name the rows.
+
+    Returns
+    -------
+    pyarrow.Table
+        With the schema of `nsightlens.tables.RESOURCES`: one row per resource with a known time,
+        in the order of the rows.
+    """
+    # Transposed, so that the resources of one row stand together.
+    row, resource = np.nonzero(~np.isnan(usage.time_ns.T))
+    at = (resource, row)
+    is_counted = usage.is_counted[at]
+    work = usage.work[at]
+    has_work = ~np.isnan(work)
+    unit = np.where(IS_MEMORY, 2, ["int" in name for name in RESOURCES]).astype(np.int8)[resource]
+    fraction = usage.fraction()[at]
+    rows = pa.array(row)
+    return tables.table_of(
+        tables.schema_of(tables.RESOURCES),
+        {
+            "report": report.take(rows),
+            "launch_id": launch_id.take(rows),
+            "resource": _category(resource, RESOURCES),
+            "side": _category(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
+            "work": pa.array(work, mask=~has_work),
+            "work_unit": choose(np.where(has_work, unit, -1), _UNITS),
+            "peak_per_s": pa.array(usage.peak_per_s[at], mask=np.isnan(usage.peak_per_s[at])),
+            "peak_source": choose(source_codes(usage)[at], SOURCES),
+            "roofline_time_ns": pa.array(usage.time_ns[at]),
+            "fraction_of_peak": pa.array(fraction, mask=np.isnan(fraction)),
+            "measured_by": _category(is_counted.astype(np.int8), ("activity", "counter")),
+        },
+        len(row),
+    )
+
+
+def _category(code: NDArray[Any], texts: tuple[str, ...]) -> Any:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(code.astype(np.int32)), pa.array(texts, pa.string())
+    )

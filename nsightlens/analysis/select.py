@@ -1,0 +1,158 @@
+"""Filters over launches: by kernel name, family, NVTX range and grid."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from nsightlens.analysis.classification import Classification
+from nsightlens.analysis.identity import extent
+from nsightlens.devices.columns import text_column
+from nsightlens.errors import FilterError
+from nsightlens.kernels import parse_launch_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nsightlens.report import Report
+
+__all__ = ["select"]
+
+_NAMES = ("kernel_name", "kernel_demangled_name", "kernel_mangled_name")
+
+
+def select(
+    launches: Report | Classification | pa.Table,
+    *,
+    kernel: str | None = None,
+    families: Sequence[str] | None = None,
+    nvtx: str | None = None,
+    grid: str | None = None,
+) -> NDArray[np.bool_]:
+    """Say which launches pass all filters that are given.
+
+    Parameters
+    ----------
+    launches
+        A report, a classification, or a table with the columns of launches or labels.
+    kernel
+        Regular expression to be found in the short, plain, demangled or mangled name.
+    families
+        Families of kernels, such as ``attention``; any of them passes.
+    nvtx
+        Pattern with ``*`` and ``?`` for the NVTX path or one of its ranges.
+    grid
+        Blocks as ``x,y,z``; ``*`` stands for any number.
+
+    Returns
+    -------
+    numpy.ndarray
+        True for each launch that passes. Shape (launches,).
+
+    Raises
+    ------
+    FilterError
+        A filter cannot be understood.
+
+    Examples
+    --------
+    >>> table = pa.table({"nvtx_path": ["DecodeStep7/attn", None]})
+    >>> select(table, nvtx="DecodeStep*").tolist()
+    [True, False]
+    """
+    table = _table(launches)
+    keep = np.ones(table.num_rows, dtype=bool)
+    if kernel is not None:
+        keep &= _matches_kernel(table, _compiled(kernel))
+    if families:
+        wanted = set(families)
+        keep &= _holds(_column(table, "family"), lambda text: text in wanted)
+    if nvtx is not None:
+        keep &= _holds(_column(table, "nvtx_path"), _nvtx_test(nvtx))
+    if grid is not None:
+        keep &= _holds(_column(table, "grid"), _grid_test(grid))
+    return keep
+
+
+def _table(launches: Report | Classification | pa.Table) -> pa.Table:
+    if isinstance(launches, Classification):
+        return launches.labels
+    if isinstance(launches, pa.Table):
+        return launches
+    return launches.launches
+
+
+def _column(table: pa.Table, name: str) -> Any:
+    """Return a column as text, made from the columns of launches where labels would have it."""
+    if name in table.column_names:
+        return table[name]
+    if name == "grid" and "grid_x" in table.column_names:
+        return pa.chunked_array([extent(table, "grid")])
+    names = {one: table[one] for one in _NAMES if one in table.column_names}
+    if name in ("family", "kernel") and names:
+        missing = pa.nulls(table.num_rows, pa.string())
+        parsed = parse_launch_kernels(
+            *(names.get(one, missing) for one in (_NAMES[1], _NAMES[0], _NAMES[2]))
+        )
+        return parsed["short_name" if name == "kernel" else name]
+    raise FilterError(f"cannot filter by {name}: the table has no such column")
+
+
+def _matches_kernel(table: pa.Table, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    columns = [table[name] for name in _NAMES if name in table.column_names]
+    columns.append(_column(table, "kernel"))
+    found = np.zeros(table.num_rows, dtype=bool)
+    for column in columns:
+        found |= _holds(column, lambda text: pattern.search(text) is not None)
+    return found
+
+
+def _holds(column: Any, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Test each distinct text once; null does not pass."""
+    code, texts = text_column({"text": column}, "text")
+    passes = np.array([text is not None and test(text) for text in texts], dtype=bool)
+    kept: NDArray[np.bool_] = passes[code]
+    return kept
+
+
+def _compiled(kernel: str) -> re.Pattern[str]:
+    try:
+        return re.compile(kernel)
+    except re.error as error:
+        place = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise FilterError(
+            f"--kernel {kernel!r} is not a regular expression: {error.msg}{place}. "
+            f"To find the text as it stands, use {re.escape(kernel)!r}."
+        ) from error
+
+
+def _nvtx_test(nvtx: str) -> Callable[[str], bool]:
+    pattern = re.compile(fnmatch.translate(nvtx))
+
+    def test(path: str) -> bool:
+        parts = [one for part in path.split(";") for one in (part, *part.split("/"))]
+        # A range may be named without its domain.
+        plain = [part.partition("@")[2] for part in parts if "@" in part]
+        return any(pattern.match(text) for text in (path, *parts, *plain))
+
+    return test
+
+
+def _grid_test(grid: str) -> Callable[[str], bool]:
+    parts = [part.strip() for part in grid.split(",")]
+    if len(parts) != 3 or not all(part == "*" or part.isdigit() for part in parts):
+        raise FilterError(
+            f"--grid {grid!r} is not three numbers: write blocks in x, y and z, with * for any, "
+            "such as '*,1,1'."
+        )
+
+    def test(text: str) -> bool:
+        return all(part in ("*", axis) for part, axis in zip(parts, text.split(","), strict=True))
+
+    return test

@@ -1,0 +1,56 @@
+"""Every threshold of the labels, in one place.
+
+The first four are those of NVIDIA's SpeedOfLight rule, so that a regime here and its message there
+speak of the same thing.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BALANCE_MARGIN",
+    "BUSY",
+    "CLOCK_SPREAD",
+    "CLOSE_SIDES",
+    "CONTRADICTION",
+    "EXPLAINED_ACTIVITY",
+    "FULL_WAVE",
+    "HEAVY_ONLY",
+    "IDLE",
+    "INACTIVE",
+    "SATURATED",
+]
+
+BUSY = 0.60
+"""[1] Below this fraction of every peak, no resource explains the duration."""
+
+SATURATED = 0.80
+"""[1] From this fraction on, a resource is used up, whatever the others do."""
+
+BALANCE_MARGIN = 0.10
+"""[1] Sides closer than this, both above `BUSY`, are balanced."""
+
+FULL_WAVE = 1.0
+"""[wave] Fewer blocks than fit at once leave SMs empty."""
+
+CLOSE_SIDES = 0.80
+"""[1] The smaller side over the larger: above it the label hangs on a small difference."""
+
+CONTRADICTION = 1.05
+"""[1] More than this fraction of a peak cannot be: a counter or a peak is wrong."""
+
+IDLE = 0.10
+"""[1] Below this fraction the largest roofline time says little about what the launch waits for."""
+
+CLOCK_SPREAD = 0.10
+"""[1] An SM clock this far from the median of its report is another operating point."""
+
+INACTIVE = 0.0005
+"""[1] A pipe that is active for less than this is taken as not used."""
+
+EXPLAINED_ACTIVITY = 0.5
+"""[1] Counted work is all work of a pipe if it needs at least this share of its active time: an
+addition keeps a pipe busy as long as a multiply-add and counts half."""
+
+HEAVY_ONLY = 0.75
+"""[1] With the fma pipe active for less than this share of its heavy half, most of what the heavy
+half does is work that the light half cannot do: integer multiply-adds."""

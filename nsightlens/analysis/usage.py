@@ -1,0 +1,98 @@
+"""Usage: how long every resource was needed, for each row that gets a label.
+
+A row is a launch, or a group of launches whose times add up. Times are roofline times: what the
+work on a resource needs at its peak, or the share of the duration in which the resource was active.
+What was not measured is bounded: every pipe is part of ``sm__throughput``, every memory level part
+of ``gpu__compute_memory_throughput``. Rules on intervals never turn missing metrics into a label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FLOP_RESOURCES", "INDEX", "IS_COMPUTE", "IS_MEMORY", "RESOURCES", "TENSOR", "Usage"]
+
+TENSOR = (
+    "tensor_fp64", "tensor_tf32", "tensor_fp16", "tensor_bf16", "tensor_fp8", "tensor_fp4",
+    "tensor_int8", "tensor_int4", "tensor_int1",
+)  # fmt: skip
+"""Tensor work by data type, in the order of the columns of ``launches``."""
+
+RESOURCES: tuple[str, ...] = (
+    *TENSOR, "tensor", "fp64", "fp32", "fp16", "integer", "xu", "issue", "sm",
+    "dram", "l2", "l1", "memory",
+)  # fmt: skip
+"""Every resource. ``tensor`` is tensor work of an unknown data type; ``sm`` and ``memory`` are the
+busiest part of their side where the parts were not collected."""
+
+INDEX = {name: row for row, name in enumerate(RESOURCES)}
+FLOP_RESOURCES = RESOURCES[: INDEX["integer"]]
+"""The resources with a ridge point: those that `Usage.flop_low_ns` has rows for, in its order."""
+
+IS_MEMORY = np.array([name in {"dram", "l2", "l1", "memory"} for name in RESOURCES])
+IS_COMPUTE = ~IS_MEMORY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Usage:
+    """Roofline times and what they were made from, one column per row to label.
+
+    R is the number of `RESOURCES`, F that of `FLOP_RESOURCES`, n that of rows.
+
+    Parameters
+    ----------
+    duration_ns
+        [ns] NaN where it was not measured. Shape (n,).
+    time_ns
+        [ns] Best value of each roofline time; NaN where unknown. Shape (R, n).
+    is_counted
+        The time comes from counted work, not from activity. Shape (R, n).
+    work
+        [FLOP, op or B] NaN where unknown. Shape (R, n).
+    peak_per_s
+        [FLOP/s, op/s or B/s] NaN where unknown. Shape (R, n).
+    peak_source
+        Index into `nsightlens.devices.PEAK_SOURCES`, -1 where unknown. Shape (R, n).
+    compute_ceiling_ns, memory_ceiling_ns
+        [ns] No resource of that side needed longer; infinite where nothing bounds it. Shape (n,).
+    is_compute_complete, is_memory_complete
+        Every part of the side was measured: the ceiling is the maximum of ``time_ns``. Shape (n,).
+    flop_low_ns, flop_high_ns
+        [ns] Bounds of the time for floating-point and tensor work. Shape (F, n).
+    has_flop_counts
+        FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
+    is_analytic
+        The usage is that of annotated shapes, not measured. Shape (n,).
+    boost_ratio
+        [1] SM clock of the report over the boost clock; NaN where unknown. Shape (n,).
+    """
+
+    duration_ns: NDArray[np.float64]
+    time_ns: NDArray[np.float64]
+    is_counted: NDArray[np.bool_]
+    work: NDArray[np.float64]
+    peak_per_s: NDArray[np.float64]
+    peak_source: NDArray[np.int8]
+    compute_ceiling_ns: NDArray[np.float64]
+    memory_ceiling_ns: NDArray[np.float64]
+    is_compute_complete: NDArray[np.bool_]
+    is_memory_complete: NDArray[np.bool_]
+    flop_low_ns: NDArray[np.float64]
+    flop_high_ns: NDArray[np.float64]
+    has_flop_counts: NDArray[np.bool_]
+    is_analytic: NDArray[np.bool_]
+    boost_ratio: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.duration_ns)
+
+    def fraction(self) -> NDArray[np.float64]:
+        """Return roofline time over duration [1], NaN where unknown. Shape (R, n)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.duration_ns > 0, self.time_ns / self.duration_ns, np.nan)
