@@ -182,6 +182,7 @@ LAUNCHES: tuple[Column, ...] = (
     _real("top_stall_pct", "%", "share of warp latency in the top stall"),
     # How it was collected.
     _count("replay_pass_count", "times the launch was replayed to collect its metrics"),
+    _flag("is_clock_locked", "ncu held the clocks during the launch; null where it does not say"),
     _flag("is_failed_collection", "the launch was cut short by the profiler: no metric of it counts"),
     _flag("is_unsupported_device", "ncu said that it does not support this device"),
 )  # fmt: skip

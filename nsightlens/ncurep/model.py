@@ -128,6 +128,7 @@ class Result:
     stream_name: str | None = None
     creation_time: int | None = None
     is_unsupported_device: bool = False
+    is_clock_locked: bool | None = None
     nvtx: tuple[NvtxDomainState, ...] | None = None
     rules: tuple[RuleMessage, ...] = ()
 

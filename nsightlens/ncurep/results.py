@@ -31,6 +31,7 @@ class Layout(NamedTuple):
     rules: int
     context_id: int
     stream_id: int
+    clock_status: int
     context_name: int
     stream_name: int
     required: tuple[tuple[int, int, str], ...]
@@ -39,7 +40,7 @@ class Layout(NamedTuple):
 
 _LAYOUTS: dict[Kind, Layout] = {
     "kernel": Layout(
-        13, 14, 20, 21, 19, 22, 23, 26, 27,
+        13, 14, 20, 21, 19, 22, 23, 25, 26, 27,
         (
             (1, 0, "thread id"), (2, 0, "API call id"), (3, 0, "program handle"),
             (4, 0, "kernel id"), (5, 2, "mangled name"), (6, 2, "function name"),
@@ -48,9 +49,9 @@ _LAYOUTS: dict[Kind, Layout] = {
             (15, 2, "source reference"),
         ),
     ),
-    "range": Layout(4, 5, 9, 10, 0, 11, 0, 13, 0, ()),
-    "graph": Layout(4, 5, 9, 10, 0, 11, 12, 14, 15, ()),
-    "cmdlist": Layout(4, 5, 9, 10, 21, 11, 12, 14, 15, ()),
+    "range": Layout(4, 5, 9, 10, 0, 11, 0, 12, 13, 0, ()),
+    "graph": Layout(4, 5, 9, 10, 0, 11, 12, 13, 14, 15, ()),
+    "cmdlist": Layout(4, 5, 9, 10, 21, 11, 12, 13, 14, 15, ()),
 }  # fmt: skip
 
 
@@ -90,6 +91,7 @@ def read_result(message: Message, kind: Kind, layout: Layout) -> Result:
         stream_name=message.text(layout.stream_name) or None,
         creation_time=message.uint64(layout.creation_time),
         is_unsupported_device=bool(message.uint64(layout.unsupported_device)),
+        is_clock_locked=_is_clock_locked(message.message(layout.clock_status)),
     )
     if kind == "kernel":
         _read_names(result, message)
@@ -101,6 +103,12 @@ def read_result(message: Message, kind: Kind, layout: Layout) -> Result:
         result.nvtx = read_nvtx(nvtx, thread_id)
     result.rules = read_rules(message.messages(layout.rules))
     return result
+
+
+def _is_clock_locked(status: Message | None) -> bool | None:
+    """Tell whether ncu held the clocks during the launch; None where it does not say."""
+    executed = None if status is None else status.uint64(2)
+    return None if executed is None else bool(executed)
 
 
 def _read_names(result: Result, message: Message) -> None:

@@ -134,6 +134,7 @@ class LaunchSpec:
     stream_name: str | None = None
     creation_time: int | None = None
     is_unsupported_device: bool = False
+    is_clock_locked: bool | None = None
     nvtx: Sequence[NvtxDomainState] | None = None
     nvtx_other_threads: Mapping[int, Sequence[NvtxDomainState]] = field(default_factory=dict)
     rules: Sequence[RuleMessage] = ()
@@ -222,6 +223,7 @@ def report_spec_of(file: NcuRepFile) -> ReportSpec:
             stream_name=result.stream_name,
             creation_time=result.creation_time,
             is_unsupported_device=result.is_unsupported_device,
+            is_clock_locked=result.is_clock_locked,
             nvtx=result.nvtx,
             rules=result.rules,
         )

@@ -144,6 +144,9 @@ def _chunks(report: ReportSpec, layout: Layout) -> Iterator[bytes]:
     sessions = _sessions(report)
     for session in sessions:
         yield _session_block(session, _opening_details(session, report.comments))
+    if not sessions and not report.launches:
+        # A file without any block cannot be told from one that was cut there.
+        yield _block(report.process)
     sources = [_source(reference, layout) for reference in range(1, layout.source_count + 1)]
     if not layout.are_sources_beside_results:
         for source in sources:

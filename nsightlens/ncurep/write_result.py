@@ -120,6 +120,7 @@ def _kernel(launch: LaunchSpec, metrics: Iterable[bytes], layout: Layout) -> lis
         _nvtx_state(21, launch),
         uint_field(22, launch.context_id),
         uint_field(23, launch.stream_id),
+        _clock_status(25, launch.is_clock_locked),
         text_field(26, launch.context_name),
         text_field(27, launch.stream_name),
     ]
@@ -129,14 +130,15 @@ class _Fields(NamedTuple):
     """Field numbers in which results other than kernels differ; None where there is no field."""
 
     stream_id: int | None
+    clock_status: int
     context_name: int
     stream_name: int | None
 
 
 _FIELDS: dict[Kind, _Fields] = {
-    "range": _Fields(stream_id=None, context_name=13, stream_name=None),
-    "graph": _Fields(stream_id=12, context_name=14, stream_name=15),
-    "cmdlist": _Fields(stream_id=12, context_name=14, stream_name=15),
+    "range": _Fields(stream_id=None, clock_status=12, context_name=13, stream_name=None),
+    "graph": _Fields(stream_id=12, clock_status=13, context_name=14, stream_name=15),
+    "cmdlist": _Fields(stream_id=12, clock_status=13, context_name=14, stream_name=15),
 }
 
 
@@ -151,6 +153,7 @@ def _range_like(launch: LaunchSpec, metrics: Iterable[bytes]) -> list[bytes]:
         _nvtx_state(10, launch),
         uint_field(11, launch.context_id),
         uint_field(fields.stream_id, launch.stream_id) if fields.stream_id else b"",
+        _clock_status(fields.clock_status, launch.is_clock_locked),
         text_field(fields.context_name, launch.context_name),
         text_field(fields.stream_name, launch.stream_name) if fields.stream_name else b"",
     ]
@@ -163,6 +166,12 @@ def _range_like(launch: LaunchSpec, metrics: Iterable[bytes]) -> list[bytes]:
 
 def _flag(number: int, is_set: bool) -> bytes:
     return uint_field(number, 1 if is_set else None)
+
+
+def _clock_status(number: int, is_locked: bool | None) -> bytes:
+    if is_locked is None:
+        return b""
+    return message_field(number, uint_field(1, is_locked), uint_field(2, is_locked))
 
 
 def _extent(number: int, extent: tuple[int, int, int]) -> bytes:

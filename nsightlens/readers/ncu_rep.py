@@ -128,6 +128,7 @@ def _launches(
         "kernel_demangled_name": category(r.demangled_name for r in results),
         "kernel_mangled_name": category(r.mangled_name for r in results),
         "nvtx_path": category(_nvtx_path(r.nvtx) for r in results),
+        "is_clock_locked": [r.is_clock_locked for r in results],
         "is_unsupported_device": [r.is_unsupported_device for r in results],
     }
     identity |= _launch_configuration(results)

@@ -100,6 +100,7 @@ launches = st.builds(
     stream_name=st.none() | names,
     creation_time=st.none() | uint64,
     is_unsupported_device=st.booleans(),
+    is_clock_locked=st.none() | st.booleans(),
     nvtx=st.none() | states,
     nvtx_other_threads=st.just({}),
     rules=st.lists(rules | rules_with_speedup, max_size=3),

@@ -72,6 +72,7 @@ def rich_report() -> ReportSpec:
         stream_name="stream",
         creation_time=1234,
         is_unsupported_device=True,
+        is_clock_locked=True,
         nvtx=state,
         rules=[
             RuleMessage("R", "Rule", "S", 4, "Title", "message", 12.5, 2),

@@ -205,3 +205,10 @@ def test_a_folder_without_reports_and_a_missing_path_are_errors(tmp_path: Path) 
         find_reports([tmp_path])
     with pytest.raises(ReportNotFoundError, match="no such file"):
         find_reports([tmp_path / "absent.ncu-rep"])
+
+
+def test_whether_ncu_held_the_clocks_is_known_for_each_launch(tmp_path: Path) -> None:
+    """A ridge point at the base clock is not the one in production; the report says which it is."""
+    states = [True, False, None]
+    report = open_report(write_report(tmp_path, [make_launch(is_clock_locked=s) for s in states]))
+    assert report.launches["is_clock_locked"].to_pylist() == states
