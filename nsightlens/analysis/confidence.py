@@ -20,6 +20,7 @@ from nsightlens.analysis.label import (
 from nsightlens.analysis.phrase import concat, percent, sentence, when
 from nsightlens.analysis.usage import INDEX, Usage
 from nsightlens.devices import PEAK_SOURCES
+from nsightlens.metrics.catalog import MEASURED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,15 @@ __all__ = ["Confidence", "Lowering", "assess"]
 
 HIGH = CONFIDENCES.index("high")
 LOW = CONFIDENCES.index("low")
+
+
+def _section(column: str) -> str:
+    return f"--section {MEASURED[column].sections[0]}"
+
+
+_TENSOR_SECTION = _section("tensor_fp16_flop_count")
+_NO_FP16 = f"FP16 on CUDA cores was not counted, add {_section('fp16_flop_count')}"
+_NO_FLOP = f"FLOP were not counted, add {_section('fp32_flop_count')}"
 
 
 class Lowering(NamedTuple):
@@ -67,7 +77,9 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     other = np.fmin(decision.compute, decision.memory)
     fraction = usage.fraction()
     most = np.nanmax(np.where(np.isnan(fraction), 0.0, fraction), axis=0)
+    # A tensor pipe that is busier than every pipe whose work was counted.
     tensor_active = fraction[INDEX["tensor"]]
+    is_tensor = (decision.flop_resource == INDEX["tensor"]) & (tensor_active > 0)
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
     return [
@@ -87,20 +99,15 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(
-            (evidence < COUNTERS) & (tensor_active > thresholds.INACTIVE),
+            (evidence < COUNTERS) & is_tensor,
             1,
             concat("tensor pipes are active for ", percent(tensor_active),
-                   " and their operations were not counted"),
+                   " and their operations were not counted, add ", _TENSOR_SECTION),
         ),
         Lowering(
-            (evidence == THROUGHPUT) & (decision.roofline_bound == UNKNOWN)
-            & ~(tensor_active > thresholds.INACTIVE),
+            (evidence == THROUGHPUT) & (decision.roofline_bound == UNKNOWN) & ~is_tensor,
             1,
-            pc.if_else(
-                pa.array(usage.has_flop_counts),
-                "FP16 on CUDA cores was not counted and may decide the classical roofline",
-                "without FLOP counters the classical roofline is not decided",
-            ),
+            _why_roofline_is_open(usage),
         ),
         Lowering(evidence == ANALYTIC, 1, "work is that of the annotated shapes, not measured"),
         Lowering(
@@ -111,6 +118,14 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(context.has_other_clock, 1, "the SM clock differs from the rest of the report"),
         Lowering(context.is_unsupported, 1, "ncu does not support this device"),
     ]  # fmt: skip
+
+
+def _why_roofline_is_open(usage: Usage) -> Any:
+    """Say what the classical roofline lacks."""
+    has_dram = ~np.isnan(usage.time_ns[INDEX["dram"]])
+    lacking = pc.if_else(pa.array(usage.has_flop_counts), _NO_FP16, _NO_FLOP)
+    lacking = pc.if_else(pa.array(has_dram), lacking, "DRAM was not measured")
+    return concat("the classical roofline is not decided: ", lacking)
 
 
 def _is_limited_by_data_sheet(usage: Usage, decision: Decision) -> NDArray[np.bool_]:

@@ -31,7 +31,8 @@ IDENTITY_SCHEMA = pa.schema(
         ("operation_bytes", pa.float64()),
     ]
 )
-_NO_PHASE = pa.array(["unknown", "n/a", ""])
+# The phases that a kernel name can settle; "unknown" and "n/a" say nothing of a step.
+_PHASES = ("prefill", "decode", "mixed")
 
 
 def identify(report: Report) -> pa.Table:
@@ -50,9 +51,8 @@ def identify(report: Report) -> pa.Table:
     )
     steps = annotate_paths(launches["nvtx_path"])
     by_name = _plain(kernels, "phase")
-    by_name = pc.if_else(
-        pc.is_in(by_name, value_set=_NO_PHASE), pa.scalar(None, pa.string()), by_name
-    )
+    is_phase = pc.is_in(by_name, value_set=pa.array(_PHASES, pa.string()))
+    by_name = pc.if_else(is_phase, by_name, pa.scalar(None, pa.string()))
     subtype = _plain(kernels, "subtype")
     columns = {
         "kernel": pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name")),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsightlens.analysis.activity import measure_activity
-from nsightlens.analysis.thresholds import EXPLAINED_ACTIVITY, INACTIVE
+from nsightlens.analysis.thresholds import EXPLAINED_ACTIVITY, EXPLAINED_AGGREGATE, INACTIVE
 from nsightlens.analysis.usage import (
     FLOP_RESOURCES,
     INDEX,
@@ -266,13 +266,13 @@ def _add_unnamed_parts(
     The parts of ``sm__throughput`` on the way to memory are mirrored in the memory throughput, so
     that an SM throughput above everything on the memory side is one of a compute part.
     """
+    known = np.nan_to_num(_largest(best, IS_COMPUTE)), np.nan_to_num(_largest(best, IS_MEMORY))
     memory = np.fmax(fractions.memory, _largest(best, IS_MEMORY))
     is_unnamed = ~activity.has_all_compute_parts & (fractions.sm > memory * (1.0 + 1e-9))
-    is_unnamed &= fractions.sm > np.nan_to_num(_largest(best, IS_COMPUTE))
+    is_unnamed &= fractions.sm > known[0] * EXPLAINED_AGGREGATE
     best[INDEX["sm"]] = np.where(is_unnamed, fractions.sm, np.nan)
-    is_unnamed = ~activity.has_all_memory_parts & (
-        fractions.memory > np.nan_to_num(_largest(best, IS_MEMORY)) * (1.0 + 1e-9)
-    )
+    is_unnamed = ~activity.has_all_memory_parts
+    is_unnamed &= fractions.memory > known[1] * EXPLAINED_AGGREGATE
     row = INDEX["memory"]
     best[row] = np.where(is_unnamed, np.fmax(best[row], fractions.memory), best[row])
 

@@ -41,10 +41,17 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     >>> percent(np.array([0.914, 0.0426, 0.0001, 0.0])).to_pylist()
     ['91 %', '4.3 %', '<0.1 %', '0 %']
     """
-    value = np.where(np.isnan(fraction), 0.0, fraction) * 100.0
-    texts = np.where(value >= 9.95, _format("%.0f %%", value), _format("%.1f %%", value))
-    texts = np.where((value > 0) & (value < 0.1), "<0.1 %", np.where(value == 0, "0 %", texts))
-    return pa.array(texts, pa.string(), mask=np.isnan(fraction))
+    value = np.where(np.isfinite(fraction), fraction, 0.0) * 100.0
+    whole, tenths = np.rint(value).astype(np.int64), np.rint(value * 10.0).astype(np.int64)
+    is_small = pa.array((value > 0) & (value < 0.1))
+    decimal = concat(_digits(tenths // 10), ".", _digits(tenths % 10))
+    text = pc.if_else(pa.array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
+    text = concat(pc.if_else(is_small, "<0.1", text), " %")
+    return pc.if_else(pa.array(np.isnan(fraction)), pa.scalar(None, pa.string()), text)
+
+
+def _digits(values: NDArray[np.int64]) -> Any:
+    return pa.array(values).cast(pa.string())
 
 
 def scaled_rate(achieved: NDArray[np.float64], peak: NDArray[np.float64], unit: Any) -> Any:

@@ -27,7 +27,7 @@ from nsightlens.analysis.phrase import (
     when,
 )
 from nsightlens.analysis.thresholds import BUSY, INACTIVE
-from nsightlens.analysis.usage import INDEX, RESOURCES, Usage
+from nsightlens.analysis.usage import INDEX, RESOURCES, UNITS, Usage, work_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,8 +50,8 @@ _WORDS = {
 }
 _REGIME_WORDS = {"small_grid": "small grid", "unknown": ""}
 _SECTION = "--section SpeedOfLight"
-_SM = "sm__throughput"
-_MEMORY = "gpu__compute_memory_throughput"
+_SM = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+_MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 
 _FAILED = "the profiler cut this launch short: its collection failed, and no metric of it counts"
 _LAUNCH_ONLY = (
@@ -131,7 +131,7 @@ def _limiter(usage: Usage, decision: Decision) -> Any:
     achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
     peak = usage.peak_per_s[limiter, rows]
     is_rate = usage.is_counted[limiter, rows] & ~np.isnan(achieved) & ~np.isnan(peak)
-    unit = pc.if_else(pa.array(decision.bound == MEMORY), "B", "FLOP")
+    unit = choose(work_unit(limiter), UNITS)
     rate = when(is_rate & (limiter >= 0), concat("(", scaled_rate(achieved, peak, unit), ")"))
     return sentence(text, rate, separator=" ")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.analysis.phrase import choose
-from nsightlens.analysis.usage import IS_MEMORY, RESOURCES, Usage
+from nsightlens.analysis.usage import IS_MEMORY, RESOURCES, UNITS, Usage, work_unit
 from nsightlens.devices import PEAK_SOURCES
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ __all__ = ["SOURCES", "resources_table", "source_codes"]
 
 SOURCES = (*PEAK_SOURCES, "percent_of_peak")
 """Where the peak of a resource can come from, as in the column ``peak_source``."""
-
-_UNITS = ("FLOP", "op", "B")
 
 
 def source_codes(usage: Usage) -> NDArray[np.int8]:
@@ -52,7 +50,6 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
     is_counted = usage.is_counted[at]
     work = usage.work[at]
     has_work = ~np.isnan(work)
-    unit = np.where(IS_MEMORY, 2, ["int" in name for name in RESOURCES]).astype(np.int8)[resource]
     fraction = usage.fraction()[at]
     rows = pa.array(row)
     return tables.table_of(
@@ -63,7 +60,7 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
             "resource": _category(resource, RESOURCES),
             "side": _category(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
             "work": pa.array(work, mask=~has_work),
-            "work_unit": choose(np.where(has_work, unit, -1), _UNITS),
+            "work_unit": choose(np.where(has_work, work_unit(resource), -1), UNITS),
             "peak_per_s": pa.array(usage.peak_per_s[at], mask=np.isnan(usage.peak_per_s[at])),
             "peak_source": choose(source_codes(usage)[at], SOURCES),
             "roofline_time_ns": pa.array(usage.time_ns[at]),

@@ -13,6 +13,7 @@ __all__ = [
     "CLOSE_SIDES",
     "CONTRADICTION",
     "EXPLAINED_ACTIVITY",
+    "EXPLAINED_AGGREGATE",
     "FULL_WAVE",
     "HEAVY_ONLY",
     "IDLE",
@@ -50,6 +51,9 @@ INACTIVE = 0.0005
 EXPLAINED_ACTIVITY = 0.5
 """[1] Counted work is all work of a pipe if it needs at least this share of its active time: an
 addition keeps a pipe busy as long as a multiply-add and counts half."""
+
+EXPLAINED_AGGREGATE = 1.05
+"""[1] An aggregate percentage up to this multiple of the largest known part is that part's."""
 
 HEAVY_ONLY = 0.75
 """[1] With the fma pipe active for less than this share of its heavy half, most of what the heavy

@@ -16,7 +16,17 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOP_RESOURCES", "INDEX", "IS_COMPUTE", "IS_MEMORY", "RESOURCES", "TENSOR", "Usage"]
+__all__ = [
+    "FLOP_RESOURCES",
+    "INDEX",
+    "IS_COMPUTE",
+    "IS_MEMORY",
+    "RESOURCES",
+    "TENSOR",
+    "UNITS",
+    "Usage",
+    "work_unit",
+]
 
 TENSOR = (
     "tensor_fp64", "tensor_tf32", "tensor_fp16", "tensor_bf16", "tensor_fp8", "tensor_fp4",
@@ -37,6 +47,22 @@ FLOP_RESOURCES = RESOURCES[: INDEX["integer"]]
 
 IS_MEMORY = np.array([name in {"dram", "l2", "l1", "memory"} for name in RESOURCES])
 IS_COMPUTE = ~IS_MEMORY
+
+UNITS = ("FLOP", "op", "B")
+"""Units of work; `work_unit` holds indices into it."""
+
+_UNIT_OF = np.array(
+    [
+        UNITS.index("B" if is_memory else "op" if "int" in name else "FLOP")
+        for name, is_memory in zip(RESOURCES, IS_MEMORY, strict=True)
+    ]
+)
+
+
+def work_unit(resource: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the unit of work on each resource, as an index into `UNITS`."""
+    unit: NDArray[np.intp] = _UNIT_OF[resource]
+    return unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
