@@ -1,0 +1,207 @@
+"""Peak rates of launches and where they come from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.rooflines import A100, DRAM_PEAK, FP32_PEAK, H100, TENSOR_PEAK, launch
+from support.stores import report_of
+
+from nsightlens.devices import PEAK_SOURCES, peak_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FFMA_PEAK = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"
+TENSOR = "sm__ops_path_tensor"
+
+
+def peak_of(
+    resource: str, *groups: Mapping[str, Any], without: tuple[str, ...] = ()
+) -> tuple[Any, str | None]:
+    """Return the peak rate of a resource of one launch, and its source."""
+    metrics = launch(*groups)
+    for name in without:
+        metrics.pop(name)
+    peaks = peak_rates(report_of(metrics), [resource])
+    code = int(peaks.source[resource][0])
+    return float(peaks.rate[resource][0]), PEAK_SOURCES[code] if code >= 0 else None
+
+
+def test_the_peak_of_the_report_comes_first() -> None:
+    """16,896 ffma per cycle x 2 at 1.5 GHz is 50.688 TFLOP/s."""
+    assert peak_of("fp32", {FFMA_PEAK: 16896.0}) == (pytest.approx(50.688e12), "report")
+
+
+def test_a_derived_peak_is_already_doubled() -> None:
+    """NVIDIA's derived metric holds the FLOP per cycle."""
+    derived = "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2"
+    assert peak_of("fp32", {derived: 33792.0}) == (pytest.approx(FP32_PEAK), "report")
+
+
+def test_half2_multiply_adds_count_four() -> None:
+    """16,896 hfma per cycle are 67,584 FLOP."""
+    name = "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained"
+    assert peak_of("fp16", {name: 16896.0}) == (pytest.approx(67584 * 1.5e9), "report")
+
+
+def test_without_it_the_architecture_gives_the_peak_at_the_clock_of_the_report() -> None:
+    """256 FLOP per SM and cycle x 132 x 1.5 GHz."""
+    assert peak_of("fp32") == (pytest.approx(FP32_PEAK), "architecture")
+    assert peak_of("tensor_fp16") == (pytest.approx(TENSOR_PEAK), "architecture")
+
+
+def test_without_a_clock_the_boost_clock_is_that_of_a_data_sheet() -> None:
+    """At 1.98 GHz, and marked so."""
+    peak = peak_of("fp32", without=("sm__cycles_elapsed.avg.per_second",))
+    assert peak == (pytest.approx(132 * 256 * 1.98e9), "data_sheet")
+
+
+def test_a_product_stands_in_for_missing_attributes() -> None:
+    """SM count, boost clock and bandwidth of an A100 by its name alone."""
+    attributes = tuple(
+        name for name in H100
+        if name.startswith("device__") and "name" not in name and "capab" not in name
+    )  # fmt: skip
+    missing = (*attributes, "sm__cycles_elapsed.avg.per_second")
+    assert peak_of("fp32", A100, without=missing) == (
+        pytest.approx(108 * 128 * 1.41e9),
+        "data_sheet",
+    )
+    assert peak_of("dram", A100, without=missing) == (pytest.approx(1555.2e9), "data_sheet")
+
+
+def test_an_unknown_device_has_no_peak() -> None:
+    """Nothing is made up for a chip without rates."""
+    chip = {"device__attribute_compute_capability_major": 6, "device__attribute_display_name": "?"}
+    assert peak_of("fp32", chip) == (pytest.approx(math.nan, nan_ok=True), None)
+
+
+def test_a_tensor_unit_that_the_chip_lacks_has_no_peak() -> None:
+    """There is no FP8 on an A100: its rate of zero is no peak."""
+    assert peak_of("tensor_fp8", A100) == (pytest.approx(math.nan, nan_ok=True), None)
+
+
+def dram(per_cycle: float, clock_hz: float) -> dict[str, float]:
+    """Return the measured roof of DRAM."""
+    return {
+        "dram__bytes.sum.peak_sustained": per_cycle,
+        "dram__cycles_elapsed.avg.per_second": clock_hz,
+    }
+
+
+def test_the_dram_roof_is_the_measured_one() -> None:
+    """1280 B per cycle at 2.5 GHz, below what the attributes say."""
+    assert peak_of("dram", dram(1280.0, 2.5e9)) == (pytest.approx(3.2e12), "report")
+
+
+def test_a_measured_dram_roof_above_the_attributes_is_noise() -> None:
+    """2 x 2.619 GHz x 5120 bit / 8 is the most."""
+    assert peak_of("dram", dram(1280.0, 3.9e9)) == (pytest.approx(DRAM_PEAK), "attributes")
+
+
+def test_the_dram_clock_of_a_short_launch_is_noise() -> None:
+    """Below 20 us the attributes count, even where the measured roof is lower."""
+    short = {"gpu__time_duration.sum": 19_999.0}
+    assert peak_of("dram", dram(1280.0, 2.5e9), short) == (
+        pytest.approx(DRAM_PEAK),
+        "attributes",
+    )
+
+
+def test_a_short_launch_without_attributes_keeps_what_was_measured() -> None:
+    """Noise is better than nothing."""
+    width = "device__attribute_global_memory_bus_width"
+    short = {"gpu__time_duration.sum": 5_000.0}
+    assert peak_of("dram", dram(1280.0, 2.5e9), short, without=(width,))[1] == "report"
+
+
+XAVIER = {
+    "device__attribute_compute_capability_major": 7,
+    "device__attribute_compute_capability_minor": 2,
+    "device__attribute_display_name": "Xavier",
+    "device__attribute_multiprocessor_count": 8,
+}
+UNKNOWN_SHARED = {
+    "device__attribute_integrated": 1,
+    "device__attribute_display_name": "some laptop",
+}
+
+
+@pytest.mark.parametrize(
+    ("chip", "peak", "source"),
+    [(XAVIER, 136.5e9, "data_sheet"), (UNKNOWN_SHARED, math.nan, None)],
+)
+def test_no_dram_peak_follows_from_the_attributes_of_a_shared_memory(
+    chip: dict[str, Any], peak: float, source: str | None
+) -> None:
+    """Xavier's memory clock attribute is that of its GPU: its data sheet knows better."""
+    assert peak_of("dram", chip) == (pytest.approx(peak, nan_ok=True), source)
+
+
+def test_the_l2_peak_has_the_l2_clock() -> None:
+    """80 slices x 64 B at 1.7 GHz, whatever the SMs run at."""
+    peak = peak_of("l2", {"lts__cycles_elapsed.avg.per_second": 1.7e9})
+    assert peak == (pytest.approx(80 * 64 * 1.7e9), "architecture")
+    units = {"device__attribute_fbp_count": 10, "device__attribute_num_l2s_per_fbp": 8,
+             "lts__cycles_elapsed.avg.per_second": 1.7e9}  # fmt: skip
+    assert peak_of("l2", units, without=("device__attribute_l2s_count",)) == peak
+
+
+def hopper(**counters: float) -> dict[str, float]:
+    """Return fp16 tensor counters of Hopper, with the peak of the total, which is sparse."""
+    return {f"{TENSOR}_{name}": value for name, value in counters.items()} | {
+        f"{TENSOR}_src_fp16.sum.peak_sustained": 1081344.0
+    }
+
+
+def test_the_peak_of_an_undivided_hopper_counter_is_twice_the_dense_one() -> None:
+    """1,081,344 operations per cycle are those of sparse matrices."""
+    assert peak_of("tensor_fp16", hopper()) == (pytest.approx(540672 * 1.5e9), "report")
+
+
+@pytest.mark.parametrize(
+    ("wgmma", "mma_sync", "per_cycle"),
+    [
+        (1e9, 0.0, 540672.0),
+        (0.0, 1e9, 360448.0),
+        # Half the work at the full rate and half at two thirds of it takes 1.25 times as long.
+        (1e9, 1e9, 540672.0 / 1.25),
+    ],
+)
+def test_the_tensor_peak_is_that_of_the_instructions_used(
+    wgmma: float, mma_sync: float, per_cycle: float
+) -> None:
+    """mma.sync reaches two thirds of wgmma on Hopper, and a mix lies between."""
+    metrics = hopper() | {
+        f"{TENSOR}_op_hgmma_src_fp16_sparsity_off.sum": wgmma,
+        f"{TENSOR}_op_hgmma_src_fp16_sparsity_off.sum.peak_sustained": 540672.0,
+        f"{TENSOR}_op_hmma_src_fp16_dst_fp32_sparsity_off.sum": mma_sync,
+        f"{TENSOR}_op_hmma_src_fp16_dst_fp32_sparsity_off.sum.peak_sustained": 360448.0,
+    }
+    assert peak_of("tensor_fp16", metrics) == (pytest.approx(per_cycle * 1.5e9), "report")
+
+
+def test_mma_sync_has_two_thirds_where_its_own_peak_was_not_stored() -> None:
+    """With the peak of the total alone, work of mma.sync still gets its own roof."""
+    metrics = hopper() | {f"{TENSOR}_op_hmma_src_fp16_dst_fp32.sum": 1e9}
+    assert peak_of("tensor_fp16", metrics)[0] == pytest.approx(360448 * 1.5e9)
+
+
+def test_the_dense_peak_of_ampere_is_that_without_sparsity() -> None:
+    """221,184 operations per cycle on an A100, not the doubled one."""
+    metrics = A100 | {
+        f"{TENSOR}_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained": 221184.0,
+        f"{TENSOR}_src_bf16_dst_fp32_sparsity_on.sum.peak_sustained": 442368.0,
+        f"{TENSOR}_src_bf16_dst_fp32_sparsity_off.sum": 1e9,
+    }
+    assert peak_of("tensor_bf16", metrics) == (pytest.approx(221184 * 1.41e9), "report")
+
+
+def test_launches_on_several_devices_have_their_own_peaks() -> None:
+    """One report may hold launches of two kinds of GPU."""
+    peaks = peak_rates(report_of(launch(), launch(A100)), ["fp32", "dram"])
+    assert peaks.rate["fp32"].tolist() == pytest.approx([FP32_PEAK, 108 * 128 * 1.41e9])
+    assert peaks.boost_clock_hz.tolist() == [1.98e9, 1.41e9]

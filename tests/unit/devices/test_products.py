@@ -1,0 +1,51 @@
+"""Products by driver name."""
+
+from __future__ import annotations
+
+import pytest
+
+from nsightlens.devices.products import PRODUCTS, product_class_of, product_of
+from nsightlens.devices.rates import RATES
+
+
+def test_a_product_is_found_by_its_exact_name_only() -> None:
+    """The H100 with HBM2e is another product than the SXM part, and half a name is none."""
+    plain, sxm = product_of("NVIDIA H100"), product_of("NVIDIA H100 80GB HBM3")
+    assert plain is not None
+    assert sxm is not None
+    assert (plain.bandwidth_gb_per_s, sxm.bandwidth_gb_per_s) == (2446.8, 3352.3)
+    assert product_of("H100") is None
+    assert product_of(None) is None
+
+
+def test_a_name_of_several_products_needs_the_sm_count() -> None:
+    """Every Jetson Orin is called Orin; with 8 SMs two of them remain, which differ in clock."""
+    sixteen = product_of("Orin", 16)
+    assert sixteen is not None
+    assert sixteen.bandwidth_gb_per_s == 204.8
+    assert product_of("Orin") is None
+    assert product_of("Orin", 8) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "product_class"),
+    [
+        ("NVIDIA A10G", "half"),
+        ("NVIDIA A10", "full"),
+        ("NVIDIA L40", "half"),
+        ("NVIDIA L40S", "full"),
+        ("NVIDIA H800", "h800"),
+        ("NVIDIA GeForce RTX 4090", "gf"),
+        ("NVIDIA GeForce RTX 5090 D", "unknown"),
+        ("NVIDIA GeForce RTX 9999", "gf"),
+        ("NVIDIA B9999", "full"),
+    ],
+)
+def test_the_name_tells_how_a_product_was_cut(name: str, product_class: str) -> None:
+    """A known product has its class; an unknown GeForce card is taken as one."""
+    assert product_class_of(name) == product_class
+
+
+def test_every_product_has_an_architecture_with_rates() -> None:
+    """No product names a compute capability without rates."""
+    assert {product.compute_capability for product in PRODUCTS} <= set(RATES)
