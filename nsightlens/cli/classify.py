@@ -107,6 +107,8 @@ def _with_shares(labels: pa.Table) -> pa.Table:
 def _pieces(
     args: argparse.Namespace, loaded: Loaded, report: Report, labels: pa.Table, order: Sequence[int]
 ) -> Iterable[str]:
+    import pyarrow as pa
+
     from nsightlens.cli.source import source_of
     from nsightlens.render.delimited import csv_pieces
     from nsightlens.render.envelope import envelope_pieces
@@ -115,9 +117,10 @@ def _pieces(
     form = chosen_format(args)
     if form == "table":
         return [_text(args, report, labels, order)]
+    shown = labels.take(pa.array(order, pa.int64()))
     if form == "markdown":
-        return [_markdown(args, labels.take(list(order)))]
-    rows = plain_rows(labels.take(list(order)))
+        return [_markdown(args, shown)]
+    rows = plain_rows(shown)
     if form == "csv":
         return csv_pieces(labels.column_names, rows)
     options = {
@@ -161,7 +164,7 @@ def _text(args: argparse.Namespace, report: Report, labels: pa.Table, order: Seq
         labels=labels,
         by=args.by,
         reports=facts_of(report),
-        shown=order,
+        shown=None if list(order) == list(range(labels.num_rows)) else order,
         full_names=args.full_names,
         reasons=args.reasons,
         warnings=report.warnings,
@@ -186,31 +189,31 @@ def _markdown(args: argparse.Namespace, labels: pa.Table) -> str:
 
 
 def _remedy(labels: pa.Table, reports: Sequence[str]) -> str:
-    """Say what would turn unknown labels into known ones, where collecting more would."""
+    """Say where to read what would turn unknown labels into known ones, if collecting would."""
     undecided = [
-        failed < count
+        bound == "unknown" and failed < count
         for bound, failed, count in zip(
             *(labels[n].to_pylist() for n in ("bound", "failed_launch_count", "launch_count")),
             strict=True,
         )
-        if bound == "unknown"
     ]
     if not any(undecided):
         return ""
-    return (
-        "collect again with ncu --set full, or add --section SpeedOfLight --section "
-        "SpeedOfLight_RooflineChart --section MemoryWorkloadAnalysis; "
-        f"{_command('info', reports)} lists what is missing"
-    )
+    return f"All that could be added: {_command('info', reports)}"
 
 
 def _next_commands(args: argparse.Namespace, labels: pa.Table) -> list[tuple[str, str]]:
-    if not labels.num_rows:
-        return []
     found = []
-    if args.by == "launch" and labels.num_rows > 1:
-        found.append((_command("classify --by family", args.reports), "sums per kernel family"))
-    found.append((_command("info", args.reports), "what the report lacks and how to collect it"))
+    groups = set(zip(labels["family"].to_pylist(), labels["batch_size"].to_pylist(), strict=True))
+    if args.by == "launch" and len(groups) > 1:
+        command = _command("classify --by family", args.reports)
+        found.append((command, "sums per family, phase and batch size"))
+    evidence = set(labels["evidence"].to_pylist())
+    if evidence - {"counters"}:
+        command = _command("info", args.reports)
+        found.append((command, "what the report lacks, and how to collect it"))
+    if labels.num_rows and not found:
+        found.append((f"{_command('export', args.reports)} -o FOLDER", "all tables as Parquet"))
     return found
 
 

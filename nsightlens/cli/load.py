@@ -6,7 +6,6 @@ code is that of the command.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from nsightlens.report import Report
 
 __all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "passing"]
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,8 @@ def _read(
 ) -> Report:
     from nsightlens.readers import open_report
 
-    _log.info("reading %s", path)
+    if args.verbose:
+        say("reading", str(path))
     with warnings.catch_warnings():
         # What is noticed stands in Report.warnings too, and is told from there.
         warnings.simplefilter("ignore")
@@ -217,4 +215,4 @@ def _listed(values: Sequence[str]) -> str:
     if not values:
         return "none"
     more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return ", ".join(values[:_SHOWN]) + more
+    return " | ".join(values[:_SHOWN]) + more

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
@@ -86,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code; see `nsightlens.cli.exit_codes`.
     """
+    if argv is None:
+        _keep_pandas_out()
     words = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser()
     _advise_on_a_report_in_place_of_a_command(parser, words)
@@ -95,9 +96,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     args.debug = getattr(args, "debug", False)
     args.verbose = getattr(args, "verbose", False)
-    if args.verbose:
-        _log_to_stderr()
     return _guarded(args)
+
+
+class _NoPandas:
+    """A finder of modules that finds no pandas."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Refuse pandas; leave everything else to the other finders."""
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does without pandas", name=name)
+
+
+def _keep_pandas_out() -> None:
+    """Keep pyarrow from importing pandas in a process that is ours alone.
+
+    Where pandas is installed, pyarrow imports it at the first conversion of a Python list or a
+    NumPy array, only to see whether it is a Series. That takes longer than classifying a report.
+    """
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def _guarded(args: argparse.Namespace) -> int:
@@ -109,6 +127,8 @@ def _guarded(args: argparse.Namespace) -> int:
         return code
     except (Exception, KeyboardInterrupt) as error:
         if args.debug:
+            import traceback
+
             traceback.print_exc()
         code = code_of(error)
         if isinstance(error, BrokenPipeError):
@@ -130,14 +150,6 @@ def _message(error: BaseException, code: ExitCode) -> str:
         return "out of memory. Read fewer reports at once, or filter them"
     kind = type(error).__name__
     return f"this is a fault of nsightlens ({kind}: {error}). Run again with --debug and report it"
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="nsightlens: %(message)s", force=True
-    )
 
 
 def _advise_on_a_report_in_place_of_a_command(

@@ -13,7 +13,7 @@ def say(kind: str, message: str) -> None:
     Parameters
     ----------
     kind
-        ``error`` or ``warning``.
+        ``error``, ``warning``, or what is being done.
     message
         What happened; line breaks become blanks.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
@@ -42,10 +41,18 @@ def style_for(stream: TextIO | None, width: int | None) -> Style:
 
 
 def _width(*, is_terminal: bool) -> int:
-    if is_terminal:
-        return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) > 0 else DEFAULT_WIDTH
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    return (_columns_of(sys.stdout) if is_terminal else 0) or DEFAULT_WIDTH
+
+
+def _columns_of(stream: TextIO) -> int:
+    """Return the columns of a terminal, 0 where it does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _has_colour(*, is_terminal: bool) -> bool:
@@ -97,7 +104,7 @@ class Progress:
         if not self._is_on or now - self._begin < _PATIENCE_S or now - self._last < _INTERVAL_S:
             return
         self._last = now
-        width = shutil.get_terminal_size((80, 24)).columns - 1
+        width = (_columns_of(self._stream) or 80) - 1
         self._show(f"reading {done}/{total}  {what}"[:width])
 
     def _show(self, text: str) -> None:

@@ -50,7 +50,7 @@ class ClassificationView:
     warnings
         What was noticed while reading.
     remedy
-        What to do about rows whose bound is unknown, as one sentence; "" for nothing.
+        Where to read what to do about rows whose bound is unknown; "" for nowhere.
     next_commands
         What a reader may want to run next, as (command, what it does).
     """
@@ -172,7 +172,7 @@ def _rows_of_report(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
 
 
 def _report_heading(fact: facts.ReportFacts, rows: Mapping[str, Sequence[Any]]) -> list[str]:
-    parts = [plain(fact.report), *map(plain, fact.device_names)]
+    parts = [plain(fact.report), _names(fact.device_names)]
     if fact.ncu_version:
         parts.append(f"ncu {plain(fact.ncu_version)}")
     return [*parts, *_amounts(rows)]
@@ -180,10 +180,15 @@ def _report_heading(fact: facts.ReportFacts, rows: Mapping[str, Sequence[Any]]) 
 
 def _common_heading(view: ClassificationView, rows: Mapping[str, Sequence[Any]]) -> list[str]:
     devices = dict.fromkeys(name for fact in view.reports for name in fact.device_names)
-    named = list(devices) if len(devices) <= 3 else [numbers.counted(len(devices), "kind of GPU",
-                                                                     "kinds of GPUs")]  # fmt: skip
+    named = _names(list(devices))
     reports = numbers.counted(len(view.reports), "report")
-    return [reports, *map(plain, named), *_amounts(rows)]
+    return [reports, named, *_amounts(rows)]
+
+
+def _names(devices: Sequence[str]) -> str:
+    if len(devices) > 3:
+        return f"{len(devices)} kinds of GPUs"
+    return plain(", ".join(devices)) or "GPU not stated"
 
 
 def _amounts(rows: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -272,7 +277,7 @@ def _unknown_lines(
         more = f"{numbers.counted(hidden, 'further reason')}: --reasons shows the one of each row"
         lines += indented(more, style, 8)
     if view.remedy:
-        lines += indented(view.remedy, style, 8, "  fix:  ")
+        lines += indented(view.remedy, style, 8)
     return lines
 
 
@@ -284,8 +289,8 @@ def _note_lines(
 
 
 _REGIMES = {
-    "saturated": "the limiter is near its peak and explains the time",
-    "latency": "nothing is near its peak: waiting, too few warps or tails take the time",
+    "saturated": "the limiter is busy enough to explain the time",
+    "latency": "no resource explains the time: waiting, too few warps or tails do",
     "small_grid": "fewer blocks than fit at once: part of the GPU is idle",
     "balanced": "compute and memory are about equally busy",
     "unknown": "not decided by the metrics of the report",
@@ -295,21 +300,30 @@ _REGIMES = {
 def _legend_lines(
     view: ClassificationView, rows: Mapping[str, Sequence[Any]], style: Style
 ) -> list[str]:
-    shown = _layout(view, rows, style).columns
-    words = [
-        (" ".join(column.header.split()), columns.LEGEND[column.header])
-        for column in shown
-        if column.header in columns.LEGEND
-    ]
-    if any(column.header == "regime" for column in shown):
+    layout = _layout(view, rows, style)
+    headers = [column.header for column in layout.columns]
+    words = [(_one_line(h), columns.LEGEND[h]) for h in headers if h in columns.LEGEND]
+    if "regime" in headers:
         words += [(name, text) for name, text in _REGIMES.items() if name in set(rows["regime"])]
+    if layout.left_out:
+        left_out = ", ".join(_one_line(column.header) for column in layout.left_out)
+        words.append(("not shown", f"{left_out}: for want of width (see --width)"))
     indent = max(len(word) for word, _ in words) + 2
     lines = [line for word, text in words for line in indented(text, style, indent, word)]
     return [style.paint(line, "dim") for line in lines]
 
 
+def _one_line(header: str) -> str:
+    return " ".join(header.split())
+
+
 def _next_lines(view: ClassificationView, style: Style) -> list[str]:
+    commands = [command for command, _ in view.next_commands]
+    width = max(map(len, commands), default=0)
     lines: list[str] = []
     for command, purpose in view.next_commands:
-        lines += [f"{'next: ' if not lines else '      '}{command}", *indented(purpose, style, 10)]
+        head = "      " if lines else "next: "
+        line = f"{head}{command:<{width}}  # {purpose}"
+        # A command is never broken: it is there to be copied.
+        lines.append(line if len(line) <= style.width else f"{head}{command}")
     return lines

@@ -18,7 +18,7 @@ from nsightlens.render.style import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["IMPORTANCE_ORDER", "LEGEND", "label_columns", "limiter_words"]
+__all__ = ["IMPORTANCE_ORDER", "LEGEND", "family_words", "label_columns", "limiter_words"]
 
 
 _COMFORTABLE_NAME = 22
@@ -58,6 +58,7 @@ class _Spec:
     align: Literal["left", "right"] = "left"
     legend: str = ""
     comfortable: int | None = None
+    cut: Literal["middle", "end"] = "middle"
     modes: tuple[str, ...] = ("launch", "kernel", "family")
 
 
@@ -75,18 +76,30 @@ def _whole(value: int | None) -> str:
     return numbers.MISSING if value is None else str(value)
 
 
-def _family(family: str | None, subtype: str | None) -> str:
+_NO_SUBTYPE = (None, "", "generic", "unknown")
+"""Subtypes that say no more than the family."""
+
+
+def family_words(family: str | None, subtype: str | None) -> str:
+    """Return a family with its subtype, where that says more.
+
+    Examples
+    --------
+    >>> family_words("attention", "mla"), family_words("norm", "generic")
+    ('attention/mla', 'norm')
+    """
     if family is None:
         return numbers.MISSING
-    return plain(f"{family}/{subtype}" if subtype else family)
+    return plain(f"{family}/{subtype}" if subtype not in _NO_SUBTYPE else family)
 
 
 _COLUMNS = (
     _Spec("id", "#", 1000, ("launch_id",), _whole, "right", modes=("launch",)),
     _Spec("kernel", "kernel", 1000, ("kernel",), _text, comfortable=_COMFORTABLE_NAME,
           modes=("launch", "kernel")),
-    _Spec("family", "family", 82, ("family",), _text, modes=("launch", "kernel")),
-    _Spec("group", "family", 1000, ("family", "subtype"), _family, modes=("family",)),
+    _Spec("family", "family", 82, ("family",), _text, comfortable=11, cut="end",
+          modes=("launch", "kernel")),
+    _Spec("group", "family", 1000, ("family", "subtype"), family_words, modes=("family",)),
     _Spec("phase", "phase", 25, ("phase",), _text),
     _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
           legend="sequences in the step"),
@@ -113,7 +126,7 @@ _COLUMNS = (
           legend="arithmetic intensity: operations per DRAM byte"),
     _Spec("ridge", "ridge\npoint", 44, ("ridge_point_flop_per_byte",), numbers.significant,
           "right", legend="intensity from which on peak compute, not DRAM bandwidth, is the roof"),
-    _Spec("regime", "regime", 65, ("regime",), _text),
+    _Spec("regime", "regime", 81, ("regime",), _text),
     _Spec("stall", "top stall", 30, ("top_stall",), _text,
           legend="the warp state in which most warp time passes"),
     _Spec("evidence", "evidence", 28, ("evidence",), _text,
@@ -182,5 +195,6 @@ def _grid_column(spec: _Spec, rows: Mapping[str, Sequence[Any]]) -> GridColumn:
         importance=spec.importance,
         align=spec.align,
         comfortable=spec.comfortable,
+        cut=spec.cut,
         styles=cells if spec.name == "bound" else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import facts, numbers
-from nsightlens.render.grid import GridColumn, arrange, indented
+from nsightlens.render.grid import indented
 from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
@@ -92,12 +92,23 @@ def _process(process: Mapping[str, Any]) -> str:
 def _launches(row: Mapping[str, Any]) -> str:
     if not row["launch_count"]:
         return "none: ncu profiled nothing"
-    parts = [_counts(row["launches_by_kind"])]
+    parts = [_kinds(row["launches_by_kind"])]
     if row["duration_ns"] is not None:
         parts.append(f"{numbers.duration(row['duration_ns'])} in all")
     if row["failed_launch_count"]:
         parts.append(f"{row['failed_launch_count']} failed to be collected")
     return ", ".join(parts)
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(numbers.counted(n, *_KINDS.get(kind, (kind,))) for kind, n in counts.items())
+
+
+_KINDS = {
+    "kernel": ("kernel launch", "kernel launches"),
+    "cmdlist": ("command list", "command lists"),
+}
+"""One and many results of a kind, where it is not the word and its s."""
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -117,32 +128,19 @@ def _missing_lines(row: Mapping[str, Any], style: Style) -> list[str]:
 
 
 def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Style) -> list[str]:
-    grid = [
-        GridColumn("cannot fill", [m["column"] for m in missing], 1000),
-        GridColumn("in launches", [_of(m["missing_count"], total) for m in missing], 100, "right"),
-        GridColumn(
-            "ncu --section", [_few(m["sections"]) for m in missing], 90, comfortable=20, cut="end"
-        ),
-        GridColumn(
-            "or ncu --metrics", [_few(m["metrics"]) for m in missing], 80, comfortable=30, cut="end"
-        ),
-    ]
-    layout = arrange(grid, style.width, indent=2)
-    lines = ["", *layout.header(style), *(layout.row(i, style) for i in range(len(missing)))]
-    return lines + _remedy(missing, style)
-
-
-def _of(count: int, total: int) -> str:
-    return "all" if count == total else f"{count} of {total}"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ",".join(names) or numbers.MISSING
-
-
-def _remedy(missing: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
-    sections = dict.fromkeys(name for m in missing for name in m["sections"][:1])
-    if not sections:
-        return []
-    command = "to fill them: ncu " + " ".join(f"--section {name}" for name in sections) + " ..."
-    return ["", *indented(command, style, 2)]
+    """Return the columns that could be filled, by the section that fills them."""
+    by_section: dict[str, list[str]] = {}
+    for column in missing:
+        section = column["sections"][0] if column["sections"] else ""
+        count = column["missing_count"]
+        note = "" if count == total else f" (in {count} of {total} launches)"
+        by_section.setdefault(section, []).append(column["column"] + note)
+    lines = ["", style.paint("  cannot fill", "head")]
+    for section, names in by_section.items():
+        lines.append(f"    ncu --section {section} adds" if section else "    no section adds")
+        lines += indented(", ".join(names), style, 8)
+    metrics = dict.fromkeys(name for column in missing for name in column["metrics"])
+    if metrics:
+        lines += ["", "  or, with fewer replays of each launch than by sections:"]
+        lines.append(f"    ncu --metrics {','.join(metrics)}")
+    return lines

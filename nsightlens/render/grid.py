@@ -1,8 +1,8 @@
 """Text tables that fit the terminal: which columns are shown, how wide, and how they are aligned.
 
-A column says how important it is and whether its cells may be shortened. `arrange` first lets the
-flexible columns shrink to a comfortable width, then leaves out the least important columns until
-the rest fits, and only then shrinks further. A number is never cut.
+A column says how important it is and whether its cells may be shortened. `arrange` takes columns by
+importance as long as there is room for their comfortable width. Only what is essential may shrink
+below that. A number is never cut.
 """
 
 from __future__ import annotations
@@ -121,13 +121,17 @@ def arrange(columns: Sequence[GridColumn], width: int, indent: int = 0) -> Layou
     Layout
         Where even the most important column does not fit, it is wider than ``width``.
     """
-    kept = list(columns)
     room = width - indent
-    while len(kept) > 1 and _least_width(kept, comfortable=True) > room:
-        if _only_essential(kept):
-            break
-        kept.remove(min(kept, key=lambda column: column.importance))
-    left_out = tuple(column for column in columns if column not in kept)
+    ranked = sorted(range(len(columns)), key=lambda i: -columns[i].importance)
+    chosen: set[int] = set()
+    for i in ranked:
+        # A narrow column may still fit where a wider one of more importance did not.
+        wanted = [column for k, column in enumerate(columns) if k in chosen or k == i]
+        is_essential = columns[i].importance >= _ESSENTIAL
+        if not chosen or is_essential or _least_width(wanted) <= room:
+            chosen.add(i)
+    kept = [column for i, column in enumerate(columns) if i in chosen]
+    left_out = tuple(column for i, column in enumerate(columns) if i not in chosen)
     return Layout(tuple(kept), tuple(_widths(kept, room)), left_out, indent)
 
 
@@ -135,12 +139,8 @@ _ESSENTIAL = 1000
 """From this importance on, a column is never left out."""
 
 
-def _only_essential(columns: Sequence[GridColumn]) -> bool:
-    return all(column.importance >= _ESSENTIAL for column in columns)
-
-
-def _least_width(columns: Sequence[GridColumn], *, comfortable: bool) -> int:
-    widths = [_least(column, comfortable=comfortable) for column in columns]
+def _least_width(columns: Sequence[GridColumn]) -> int:
+    widths = [_least(column, comfortable=True) for column in columns]
     return sum(widths) + GAP * (len(columns) - 1)
 
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import numbers
+from nsightlens.render.columns import family_words
 from nsightlens.render.grid import GridColumn, arrange
-from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +110,7 @@ def _groups(rows: Mapping[str, Sequence[Any]]) -> dict[Name, dict[int, Row]]:
 
 def _title(name: Name) -> str:
     family, subtype, _ = name
-    return plain(f"{family}/{subtype}" if subtype else family)
+    return family_words(family, subtype)
 
 
 def sweep_findings(

@@ -121,7 +121,12 @@ def three_launches() -> pa.Table:
 
 def sweep(batches: tuple[int, ...] = (1, 8, 64, 256, 512)) -> pa.Table:
     """Return grouped labels of a decode sweep: attention stays, the GEMM crosses the ridge."""
-    group = {"launch_id": None, "kernel": None, "kernel_demangled_name": None, "launch_count": 4}
+    group: dict[str, Any] = {
+        "launch_id": None,
+        "kernel": None,
+        "kernel_demangled_name": None,
+        "launch_count": 4,
+    }
     rows = []
     for batch in batches:
         rows.append({**group, "key": f"a{batch}", "batch_size": batch})

@@ -84,7 +84,7 @@ def test_csv_reads_back_as_it_was_written(cells: list[str]) -> None:
 
 def test_csv_has_an_empty_cell_for_what_is_missing_and_every_digit_of_a_float() -> None:
     """The value can be read back exactly."""
-    rows = [{"x": None}, {"x": 0.1 + 0.2}, {"x": False}, {"x": ["a", "b"]}]
+    rows: list[dict[str, Any]] = [{"x": None}, {"x": 0.1 + 0.2}, {"x": False}, {"x": ["a", "b"]}]
     assert "".join(csv_pieces(["x"], rows)) == (
         'x\r\n""\r\n0.30000000000000004\r\nfalse\r\na;b\r\n'
     )
