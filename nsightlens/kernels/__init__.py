@@ -22,7 +22,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in {"parse_kernel_names", "parse_launch_kernels"}:
         # Arrow is only needed for whole columns.
-        from nsightlens.kernels import columns
+        from nsightlens.kernels import columns  # noqa: PLC0415
 
         return getattr(columns, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nsightlens.kernels.engine import parse_kernel_name
 
@@ -64,7 +65,5 @@ def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa
     pyarrow.Table
         As `parse_kernel_names`.
     """
-    import pyarrow.compute as pc
-
     plain = [column.cast(pa.string()) for column in (demangled, mangled, function_name)]
     return parse_kernel_names(pc.coalesce(*plain))

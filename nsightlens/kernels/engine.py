@@ -1,8 +1,8 @@
 """From a name to what it is: bring it to its parts, then let the first rule that fits decide.
 
 The kernel's own identifier is asked first, then its namespaces, then its template arguments in the
-order in which they stand; rules of ordinary words (``weak``) come last. What a rule says about one
-identifier is remembered, because the identifiers of a report repeat far more than its names.
+order in which they stand; rules of ordinary words (``weak``) come last. Where the identifier is a
+vehicle (``device_kernel``, ``elementwise_kernel``), what it carries is asked before its namespaces.
 """
 
 from __future__ import annotations
@@ -11,52 +11,45 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from nsightlens.kernels.grammars import ALL_RULES
+from nsightlens.kernels.fields import architecture, data_types, head_size, tile_shape
 from nsightlens.kernels.model import KernelName
-from nsightlens.kernels.rule import Rule, pattern_of
-from nsightlens.kernels.spelling import Spelling, spelled
+from nsightlens.kernels.rule import pattern_of
+from nsightlens.kernels.rulebook import Candidate, candidates, regex
+from nsightlens.kernels.shorten import short_name
+from nsightlens.kernels.spelling import plain_numbers, spelled
 from nsightlens.kernels.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nsightlens.kernels.rule import Rule
+    from nsightlens.kernels.spelling import Spelling
+
 __all__ = ["parse_kernel_name"]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
-_FAMILY_ARGUMENTS = 1500
+# What a kernel carries stands early among its template arguments.
+_FAMILY_TEXT = 1500
 
+# Words of C++ itself, not worth a look-up.
+_SAY_NOTHING = frozenset({
+    "int", "bool", "float", "double", "char", "const", "unsigned", "signed", "long", "short",
+    "void", "false", "true", "lambda", "operator", "instance", "std", "array", "std::array",
+    "at::TensorIteratorBase", "at", "native",
+})  # fmt: skip
 
-class RuleBook:
-    """The rules, found by the words of an identifier."""
+_DECODE_WORDS = frozenset({"decode", "decoding", "generation"})
+_PREFILL_WORDS = frozenset({"prefill", "context", "extend"})
+_BACKWARD_WORDS = frozenset({"bwd", "backward", "bprop"})
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self._rules = rules
-        self._patterns = [pattern_of(rule.words) for rule in rules]
-        self._index: dict[str, list[int]] = {}
-        for position, pattern in enumerate(self._patterns):
-            for word in pattern.groups[0]:
-                self._index.setdefault(word, []).append(position)
-
-    def candidates(self, identifier: str) -> tuple[Rule, ...]:
-        """Return the rules whose words fit the identifier, in order of precedence."""
-        words = frozenset(words_of(identifier))
-        positions = {p for word in words for p in self._index.get(word, ())}
-        return tuple(
-            self._rules[p]
-            for p in sorted(positions)
-            if self._patterns[p].matches(words)
-            and (not self._rules[p].shape or re.match(self._rules[p].shape, identifier))
-        )
-
-
-@cache
-def _book() -> RuleBook:
-    return RuleBook(ALL_RULES)
-
-
-@lru_cache(maxsize=65536)
-def _candidates(identifier: str) -> tuple[Rule, ...]:
-    return _book().candidates(identifier)
+_LIBRARIES = {
+    "at": "aten", "at_cuda_detail": "aten", "c10": "aten", "flashinfer": "flashinfer",
+    "vllm": "vllm", "sglang": "sglang", "cub": "cub", "thrust": "cub", "cudnn": "cudnn",
+    "cask_cudnn": "cudnn", "cask_cudnn_train": "cudnn", "tensorrt_llm": "trtllm",
+    "pytorch_flash": "pytorch_flash", "deep_ep": "deepep", "cublasLt": "cublaslt",
+    "marlin": "marlin", "fbgemm_gpu": "fbgemm", "transformer_engine": "transformer_engine",
+    "cuda": "cuda", "genericReformat": "tensorrt", "trt_edgellm": "trtllm",
+    "onnxruntime": "onnxruntime", "deep_gemm": "deepgemm",
+}  # fmt: skip
 
 
 def parse_kernel_name(name: str) -> KernelName:
@@ -74,74 +67,152 @@ def parse_kernel_name(name: str) -> KernelName:
 
     Examples
     --------
-    >>> parse_kernel_name("void flash_fwd_splitkv_kernel<...>(Flash_fwd_params)").family
-    'attention'
+    >>> kernel = parse_kernel_name("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT")
+    >>> kernel.family, kernel.dtypes, kernel.tile
+    ('gemm', ('bf16',), '128x256x64')
     """
     spelling = spelled(name)
-    rule = _deciding_rule(spelling)
-    if rule is None:
-        return KernelName(
-            name,
-            _short(spelling),
-            "other",
-            "unknown",
-            note="no word of the name says what the kernel computes",
-        )
-    phase = "n/a"
-    if rule.family == "attention":
-        phase = rule.phase or _phase(spelling)
+    decided = _decide(spelling)
+    if decided is None:
+        return _unknown(name, spelling)
+    rule = decided.rule
+    groups = _all_groups(decided, spelling)
+    dtypes = data_types(rule, groups, spelling, decided.identifier)
     return KernelName(
         name,
-        _short(spelling),
+        short_name(spelling, decided, groups, dtypes),
         rule.family,
         rule.subtype,
-        phase,
-        rule.dtypes,
-        rule.library,
-        "",
-        "",
-        "",
+        _phase(decided, spelling) if rule.family == "attention" else "n/a",
+        dtypes,
+        _library(spelling, rule),
+        architecture(rule, groups, spelling),
+        tile_shape(groups),
+        head_size(groups),
         rule.also,
         rule.id,
         rule.note,
     )
 
 
-def _phase(spelling: Spelling) -> str:
-    words = set(words_of(spelling.identifier))
-    decode = not words.isdisjoint({"decode", "decoding", "gen"})
-    prefill = not words.isdisjoint({"prefill", "context", "extend"})
+def _unknown(name: str, spelling: Spelling) -> KernelName:
+    return KernelName(
+        name,
+        short_name(spelling, None, {}, ()),
+        "other",
+        "unknown",
+        library=_LIBRARIES.get(spelling.namespaces[0], "") if spelling.namespaces else "",
+        note="no word of the name says what the kernel computes",
+    )
+
+
+def _all_groups(decided: Candidate, spelling: Spelling) -> dict[str, str]:
+    if not decided.rule.reads or not spelling.arguments:
+        return decided.groups
+    text = plain_numbers(spelling.arguments)
+    for read in decided.rule.reads:
+        found = regex(read).search(text)
+        if found is not None:
+            said = {name: part for name, part in found.groupdict().items() if part}
+            return {**decided.groups, **said}
+    return decided.groups
+
+
+def _decide(spelling: Spelling) -> Candidate | None:
+    weak = vehicle = None
+    for candidate in candidates(spelling.identifier):
+        rule = candidate.rule
+        if not _fits_context(rule, spelling):
+            continue
+        if rule.unwraps:
+            vehicle = candidate
+            break
+        if not rule.weak:
+            return candidate
+        weak = weak or candidate
+    if vehicle is not None:
+        return _carried(spelling, is_open=vehicle.rule.family == "other") or vehicle
+    return _from_namespaces(spelling) or weak or _from_arguments(spelling, weak_too=True)
+
+
+def _carried(spelling: Spelling, *, is_open: bool) -> Candidate | None:
+    """Return what a vehicle carries; where that is open, its namespaces may tell."""
+    carried = _from_arguments(spelling, weak_too=is_open)
+    if carried is None and is_open:
+        return _from_namespaces(spelling)
+    return carried
+
+
+def _fits_context(rule: Rule, spelling: Spelling) -> bool:
+    if rule.carries and not regex(rule.carries).search(plain_numbers(spelling.arguments)):
+        return False
+    return not rule.within or _is_within(rule.within, spelling.namespaces)
+
+
+@lru_cache(maxsize=4096)
+def _is_within(pattern: str, namespaces: tuple[str, ...]) -> bool:
+    words = frozenset(word for namespace in namespaces for word in words_of(namespace))
+    return pattern_of(pattern).matches(words)
+
+
+def _from_namespaces(spelling: Spelling) -> Candidate | None:
+    for namespace in reversed(spelling.namespaces):
+        for candidate in candidates(namespace):
+            rule = candidate.rule
+            if not rule.weak and not rule.unwraps and _fits_context(rule, spelling):
+                return candidate._replace(identifier=spelling.identifier)
+    return None
+
+
+def _from_arguments(spelling: Spelling, *, weak_too: bool) -> Candidate | None:
+    """Return the first telling identifier among the template arguments."""
+    weak = None
+    for identifier in _identifiers(spelling.arguments):
+        for candidate in candidates(identifier):
+            rule = candidate.rule
+            if rule.unwraps or not _fits_context(rule, spelling):
+                continue
+            if not rule.weak:
+                return candidate
+            weak = weak or candidate
+    return weak if weak_too else None
+
+
+@cache
+def _path() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_~]\w*)*")
+
+
+def _identifiers(arguments: str) -> Iterator[str]:
+    """Yield the identifiers in order, of a qualified one the innermost first."""
+    for path in _path().findall(arguments, 0, _FAMILY_TEXT):
+        if path in _SAY_NOTHING:
+            continue
+        if "::" in path:
+            yield from reversed(path.split("::"))
+        else:
+            yield path
+
+
+def _phase(decided: Candidate, spelling: Spelling) -> str:
+    if decided.rule.phase:
+        return decided.rule.phase
+    words = {*words_of(decided.identifier), *words_of(spelling.identifier)}
+    if not words.isdisjoint(_BACKWARD_WORDS):
+        return "train_bwd"
+    decode = not words.isdisjoint(_DECODE_WORDS)
+    prefill = not words.isdisjoint(_PREFILL_WORDS)
     if decode and prefill:
         return "mixed"
     return "decode" if decode else "prefill" if prefill else "unknown"
 
 
-def _short(spelling: Spelling) -> str:
-    text = spelling.identifier
-    return text if len(text) <= 40 else text[:28] + "…" + text[-11:]
-
-
-def _deciding_rule(spelling: Spelling) -> Rule | None:
-    own = _candidates(spelling.identifier)
-    strong = next((rule for rule in own if not rule.weak), None)
-    if strong is not None and not strong.unwraps:
-        return strong
-    for namespace in reversed(spelling.namespaces):
-        for rule in _candidates(namespace):
-            if not rule.weak:
-                return rule
-    weak = next(iter(own), None)
-    if weak is not None and not weak.unwraps:
-        return weak
-    fallback = weak
-    for identifier in _identifiers(spelling.arguments):
-        for rule in _candidates(identifier):
-            if not rule.weak:
-                return rule
-            fallback = fallback or rule
-    return fallback
-
-
-def _identifiers(arguments: str) -> Iterator[str]:
-    for found in _IDENTIFIER.finditer(arguments, 0, _FAMILY_ARGUMENTS):
-        yield found.group()
+def _library(spelling: Spelling, rule: Rule) -> str:
+    root = spelling.namespaces[0] if spelling.namespaces else ""
+    if root == "pytorch_flash":
+        return root
+    if rule.library:
+        return rule.library
+    if rule.id.startswith("inductor"):
+        return "inductor"
+    return _LIBRARIES.get(root, "")

@@ -8,28 +8,23 @@ namespaces, the kernel's own identifier, its template arguments and its paramete
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from nsightlens.kernels.demangle import demangled
 
-__all__ = ["Spelling", "spelled"]
+__all__ = ["Spelling", "plain_numbers", "spelled"]
 
 # Names of the CUTLASS template library run to tens of kilobytes; what decides stands early.
 _LONGEST = 6000
 
-_CAST = re.compile(r"\((?:unsigned |signed )?(?:int|long long|long|short|char|bool)\)(?=-?\d)")
-_OLD_CAST = re.compile(r"<(?:int|bool|unsigned int)=(?=-?\d)|, ?(?:int|bool)=(?=-?\d)")
-_ENUM_CAST = re.compile(r"\(([A-Za-z_][\w:]*)\)(?=-?\d)")
-_SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|u|l)\b")
 _ANONYMOUS = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::")
-_SPACE = re.compile(r"\s+")
+_OPENING = re.compile(r"[<(]")
 _TRITON_ARGUMENTS = re.compile(r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$")
 _CUTE_DSL = re.compile(r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$")
-_RETURN_TYPE = re.compile(r"^(?:__global__ |static |inline )*(?:void |std::enable_if<.*?>::type )")
 
 
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(NamedTuple):
     """The parts of a kernel name.
 
     Parameters
@@ -60,40 +55,40 @@ def spelled(name: str) -> Spelling:
 
     Examples
     --------
-    >>> spelled("void flash::fwd_kernel<(int)128, (bool)0>(flash::Params)").arguments
-    '128, 0'
+    >>> spelled("void flash::fwd_kernel<(int)128, (bool)0>(flash::Params)")[:2]
+    ('fwd_kernel', ('flash',))
     """
-    text = _SPACE.sub(" ", name[:_LONGEST]).strip()
+    text = name[:_LONGEST].strip()
+    if "  " in text or "\n" in text or "\t" in text:
+        text = " ".join(text.split())
     if text.startswith("_Z"):
         text = demangled(text)
-    if text.startswith("kernel_cutlass_"):
+    elif text.startswith("kernel_cutlass_"):
         return _cute_dsl(text)
-    if text.startswith(("Memcpy ", "Memset ", "[CUDA mem")):
+    elif text.startswith(("Memcpy ", "Memset ", "[CUDA mem")):
         return Spelling(text.lstrip("[").removeprefix("CUDA ").split()[0], ("cuda",), "", text)
     if "(" not in text and "<" not in text and ":" not in text:
-        return Spelling(_TRITON_ARGUMENTS.sub("", text) if text[-1:].isalnum() else text)
-    return _cpp(_without_noise(text))
-
-
-def _without_noise(text: str) -> str:
-    if "unnamed" in text or "anonymous" in text:
-        text = _ANONYMOUS.sub("", text)
-    if ")" in text:
-        text = _CAST.sub("", text)
-        text = _ENUM_CAST.sub(r"\1=", text)
-    if "=" in text:
-        text = _OLD_CAST.sub(lambda found: found.group()[0], text)
-    text = _SUFFIX.sub("", text)
-    return _RETURN_TYPE.sub("", text, count=1)
+        identifier = text.rpartition(" ")[2]
+        if "_0" in identifier:
+            identifier = _TRITON_ARGUMENTS.sub("", identifier)
+        return Spelling(identifier)
+    return _cpp(text)
 
 
 def _cpp(text: str) -> Spelling:
-    opening = re.search(r"[<(]", text)
+    if "unnamed" in text or "anonymous" in text:
+        text = _ANONYMOUS.sub("", text)
+    if text.startswith("void "):
+        text = text[5:]
+    elif text.startswith("std::enable_if"):
+        # The return type of a constrained template stands before the name: <...>::type name<...>
+        text = text.partition(">::type ")[2] or text
+    opening = _OPENING.search(text)
     if opening is None:
         head, rest = text, ""
     else:
         head, rest = text[: opening.start()], text[opening.start() :]
-    path = [part for part in head.rsplit(" ", 1)[-1].split("::") if part]
+    path = [part for part in head.rpartition(" ")[2].split("::") if part]
     if not path:
         return Spelling(text)
     if rest.startswith("("):
@@ -107,5 +102,20 @@ def _cute_dsl(text: str) -> Spelling:
     found = _CUTE_DSL.match(head)
     if found is None or not found["kernel"]:
         return Spelling(head.removeprefix("kernel_cutlass_").removeprefix("kernel_"), ("cutedsl",))
-    module = found["module"]
-    return Spelling(found["kernel"], ("cutedsl", *module.split("_")), "", parameters)
+    module = tuple(part for part in found["module"].split("_") if part)
+    return Spelling(found["kernel"], ("cutedsl", *module), "", parameters)
+
+
+@lru_cache(maxsize=64)
+def plain_numbers(arguments: str) -> str:
+    """Take casts and suffixes off the numbers: ``(int)128`` and ``128u`` become ``128``.
+
+    A cast to an enumeration keeps its name, ``(ns::GemmType)1`` becomes ``ns::GemmType=1``,
+    because that name says what the number means.
+    """
+    text = re.sub(
+        r"\((?:unsigned |signed )?(?:int|long long|long|short|char|bool)\)(?=-?\d)", "", arguments
+    )
+    text = re.sub(r"\(([A-Za-z_][\w:]*)\)(?=-?\d)", r"\1=", text)
+    text = re.sub(r"\b(?:unsigned int|int|bool|unsigned long|long)=(?=-?\d)", "", text)
+    return re.sub(r"(?<=\d)(?:ull|ul|u|l)\b", "", text)

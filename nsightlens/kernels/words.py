@@ -12,37 +12,62 @@ from functools import lru_cache
 __all__ = ["words_of"]
 
 _WORD = re.compile(r"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)\d*|\d+")
+_DIGITS = "0123456789"
 
 # Pairs that authors write in one word or in two; the one-word form is what rules use.
 _JOINED = {
     pair: pair.replace(" ", "")
     for pair in (
-        "all gather", "all reduce", "all to", "batch norm", "conv1 d", "conv2 d", "conv3 d",
-        "cum sum", "gate up", "group norm", "kv cache", "layer norm", "mat mul", "mat vec",
-        "mem cpy", "mem set", "qk norm", "reduce scatter", "rms norm", "send recv", "soft max",
-        "split kv", "split k", "top k", "top p", "min p", "mul mat", "all2 all", "fft2 d", "im2 col", "a2 a",
-        "one shot", "two shot", "stream k", "arg max", "arg min", "multi head", "l2 norm", "soft plus",
+        "a2 a", "all gather", "all reduce", "all to", "all2 all", "allto all", "arg max", "arg min",
+        "batch norm", "conv1 d", "conv2 d", "conv3 d", "cum sum", "fft2 d", "gate up", "group norm",
+        "im2 col", "kv cache", "l2 norm", "layer norm", "mat mul", "mat vec", "mem cpy", "mem set",
+        "min p", "mul mat", "multi head", "one shot", "qk norm", "re lu", "reduce scatter",
+        "rms norm", "send recv", "soft max", "soft plus", "sp mm", "split k", "split kv",
+        "stream k", "top k", "top p", "two shot",
     )
+} | {
+    "mat mult": "matmul", "matrix mul": "matmul", "matrix multiplication": "matmul",
+    "matrix multiply": "matmul",
 }  # fmt: skip
+_RIGHT_HALVES = frozenset(pair.partition(" ")[2] for pair in _JOINED)
 
-# Runs of capitals or letters that hide a boundary.
+# Runs of letters that hide a boundary.
 _SPLIT = {
     "qkrms": ("qk", "rms"),
     "mlak": ("mla", "k"),
     "mlarope": ("mla", "rope"),
     "splitkreduce": ("splitk", "reduce"),
-    "kvcache": ("kvcache",),
+    "kreduce": ("k", "reduce"),
     "dcpy": ("d", "cpy"),
-    "reducescatter": ("reducescatter",),
 }
+
+# A word ending in one of these carries it: ``tinygemm`` is a gemm, ``gemma`` is not.
+_HEADS = (
+    "gemm", "gemv", "matmul", "allreduce", "allgather", "reducescatter", "softmax", "attention",
+    "attn", "rmsnorm", "layernorm", "conv1d", "conv2d",
+)  # fmt: skip
+_NO_COMPOUNDS = frozenset({*_HEADS, "fbgemm"})
+
+
+@lru_cache(maxsize=65536)
+def _forms(word: str) -> tuple[str, ...]:
+    """Return a word, the word without its number, and the known word that it ends in."""
+    forms = [word]
+    stem = word.rstrip(_DIGITS)
+    if len(stem) > 2 and stem != word:
+        forms.append(stem)
+    compounds = [form for form in forms if form not in _NO_COMPOUNDS and form.endswith(_HEADS)]
+    heads = (next(head for head in _HEADS if form.endswith(head)) for form in compounds)
+    return (*forms, *heads)
 
 
 @lru_cache(maxsize=65536)
 def words_of(identifier: str) -> tuple[str, ...]:
     """Split an identifier into lower-case words.
 
-    Joins of two words follow the two, and a word with a trailing number is followed by the word
-    without it, so the tuple can hold one thing in several spellings.
+    Words that authors also write joined follow in the joined form, a word with a trailing number
+    without it, and a compound that ends in a known word as that word; so the tuple can hold one
+    thing in several spellings.
 
     Examples
     --------
@@ -52,22 +77,25 @@ def words_of(identifier: str) -> tuple[str, ...]:
     plain: list[str] = []
     for found in _WORD.findall(identifier):
         word = found.lower()
-        split = _SPLIT.get(word)
-        if split is None:
-            plain.append(word)
+        if word in _SPLIT:
+            plain.extend(_SPLIT[word])
         else:
-            plain.extend(split)
-    extra = []
-    previous = ""
+            plain.append(word)
+    extra: list[str] = []
+    previous: tuple[str, ...] = ()
     for word in plain:
-        joined = _JOINED.get(f"{previous} {word}")
-        if joined is not None:
-            extra.append(joined)
-        stem = word.rstrip("0123456789")
-        if len(stem) > 2 and stem is not word and stem != word:
-            extra.append(stem)
-            joined = _JOINED.get(f"{previous} {stem}")
-            if joined is not None:
-                extra.append(joined)
-        previous = word
+        # A number is remembered nowhere: there are too many of them.
+        forms = (word,) if word[0] in _DIGITS else _forms(word)
+        if len(forms) > 1:
+            extra.extend(forms[1:])
+        if not _RIGHT_HALVES.isdisjoint(forms):
+            joined = [
+                _JOINED[pair]
+                for left in previous
+                for right in forms
+                if (pair := f"{left} {right}") in _JOINED
+            ]
+            extra.extend(joined)
+            forms = (*forms, *joined)
+        previous = forms
     return (*plain, *extra)
