@@ -141,15 +141,18 @@ DAMAGES: dict[str, Callable[[random.Random, bytes, Sequence[bytes]], bytes]] = {
 
 
 def claimed_result_count(data: bytes) -> int | None:
-    """Return how many results the block headers claim; None where the blocks do not add up."""
+    """Return how many results the block headers claim; None where the blocks do not add up.
+
+    A file without any block is one that was cut: ncu writes some even for zero results.
+    """
     if len(data) < 8 or data[:4] != b"NVR\0":
         return None
     position = 8 + _SIZE.unpack_from(data, 4)[0]
-    total = 0
+    first_block, total = position, 0
     while position < len(data):
         if not data[position:].strip(b"\0"):
             # Padding, as a block-wise copy leaves it: NVIDIA's reader passes over it as well.
-            return total
+            return total if position > first_block else None
         if position + 4 > len(data):
             return None
         header_start = position + 4
@@ -161,7 +164,7 @@ def claimed_result_count(data: bytes) -> int | None:
             return None
         total += sum(numbers.get(number, 0) for number in _RESULT_COUNT_FIELDS)
         position += numbers.get(_PAYLOAD_SIZE_FIELD, 0)
-    return total if position == len(data) else None
+    return total if position == len(data) and position > first_block else None
 
 
 def _numbers(message: bytes) -> dict[int, int] | None:
