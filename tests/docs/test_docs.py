@@ -95,3 +95,17 @@ def test_the_architecture_page_names_every_package() -> None:
     for path in (ROOT / "nsightlens").iterdir():
         if path.is_dir() and path.name != "__pycache__":
             assert f"`{path.name}/`" in page, f"{path.name} is missing from the architecture page"
+
+
+def test_the_picture_in_the_readme_is_what_the_demo_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer sees on the screen what the first page promises."""
+    from nsightlens.cli.main import main
+
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["demo"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = readme.split("$ nsightlens demo\n")[1].split("```")[0].splitlines()
+    assert shown[: len(picture)] == picture
