@@ -280,7 +280,7 @@ def _opening_details(session: SessionInfo, comments: str | None) -> bytes:
 
 def _closing_details(session: SessionInfo) -> Iterator[bytes]:
     """Yield what ncu writes after the first result, in a block for each piece as ncu does."""
-    names = dict(enumerate(session.device_names))
+    names = _device_names(session)
     for device in dict.fromkeys([*names, *session.device_attributes]):
         yield message_field(
             6,
@@ -305,3 +305,11 @@ def _closing_details(session: SessionInfo) -> Iterator[bytes]:
         yield message_field(10, profiler)
     if session.profiler_command_line is not None:
         yield text_field(11, session.profiler_command_line)
+
+
+def _device_names(session: SessionInfo) -> dict[int, str]:
+    """Return names by device id: they are in the order of the attributes, further ones behind."""
+    ids = list(session.device_attributes)
+    unused = (i for i in count() if i not in session.device_attributes)
+    ids += [next(unused) for _ in session.device_names[len(ids) :]]
+    return dict(zip(ids, session.device_names, strict=False))

@@ -232,6 +232,19 @@ def test_sessions_read_back_merged(tmp_path: Path) -> None:
     assert file.block_count > 5
 
 
+def test_a_device_keeps_its_name_whatever_its_number(tmp_path: Path) -> None:
+    """On a machine with several GPUs a session may describe the second one alone."""
+    session = SessionInfo(
+        process=PROCESS,
+        device_names=("GPU 3", "GPU 1", "GPU without attributes"),
+        device_attributes={3: {"a": 3}, 1: {"a": 1}},
+    )
+    (found,) = read_back(tmp_path, ReportSpec(sessions=[session])).sessions
+    assert found.device_names == session.device_names
+    # A device of which only the name is known takes the first free number.
+    assert found.device_attributes == {**session.device_attributes, 0: {}}
+
+
 def test_a_comment_is_stored_even_without_a_session() -> None:
     """Where a report comes from can always be said inside it."""
     data = encode_ncu_rep(ReportSpec(process=PROCESS, comments="synthetic, from a model"))
