@@ -8,6 +8,8 @@ that had some.
 from __future__ import annotations
 
 import faulthandler
+import os
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -16,7 +18,8 @@ from support import reports
 from support.contents import contents
 from support.mutate import DAMAGES, claimed_result_count, mutants
 
-from nsightlens.errors import NsightLensError
+import nsightlens
+from nsightlens.errors import NsightLensError, SalvageWarning
 from nsightlens.ncurep import encode_ncu_rep, read_ncu_rep
 from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
 from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec, Uint32
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
 
 MUTANTS = 10_000
 PER_KIND = MUTANTS // len(DAMAGES)
+# The tables are made from what the reader returned; a tenth of the mutants is enough for them.
+LABELLED_PER_KIND = int(os.environ.get("NSIGHTLENS_LABELLED_MUTANTS", MUTANTS // 10)) // len(
+    DAMAGES
+)
 CORPUS_MUTANTS_PER_KIND = 20
 
 OnError = Literal["raise", "salvage"]
@@ -46,6 +53,22 @@ def read_natively(path: Path, on_error: OnError) -> Outcome:
     file = read_ncu_rep(path, instances=True, on_error=on_error)
     check_columns(file)
     return Outcome(len(file.results), file.damage is not None)
+
+
+def read_to_labels(path: Path, on_error: OnError) -> Outcome:
+    """Do the whole job, and check that every table is sound and every launch has a label."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalvageWarning)
+        report = nsightlens.open_report(path, instances=True, on_error=on_error)
+    for table in (
+        report.launches, report.stalls, report.metrics, report.rules, report.nvtx,
+        report.sessions, report.instances,
+    ):  # fmt: skip
+        table.validate(full=True)
+    labels = nsightlens.classify(report).labels
+    assert len(labels) == len(report)
+    assert labels["bound"].null_count == labels["reason"].null_count == 0
+    return Outcome(len(report), bool(report.warnings))
 
 
 READERS = [pytest.param(read_natively, id="read_ncu_rep")]
@@ -193,6 +216,17 @@ def test_damage_is_refused_or_read_soundly(
             refused += check_mutant(read, path, mutant.data)
     # Damage that nothing ever notices would mean that the test does not damage anything.
     assert refused > PER_KIND // 20
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damage_never_becomes_an_unsound_table_or_a_launch_without_label(
+    kind: str, originals: list[bytes], tmp_path: Path
+) -> None:
+    """What a damaged report gives, if it gives anything, goes through to the labels."""
+    path = tmp_path / "mutant.ncu-rep"
+    with deadline(300):
+        for mutant in mutants(kind, originals, LABELLED_PER_KIND):
+            check_mutant(read_to_labels, path, mutant.data)
 
 
 @pytest.mark.parametrize("read", READERS)
