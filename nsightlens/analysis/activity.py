@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.analysis.thresholds import HEAVY_ONLY
 from nsightlens.devices.columns import metric, text_column
@@ -168,7 +167,7 @@ def _listed_counters(store: MetricStore, breakdown: str) -> list[_CounterList]:
     """Read the distinct lists of a breakdown."""
     if breakdown not in store.index_of:
         return []
-    code, texts = text_column({"list": pa.chunked_array([store.column(breakdown)])}, "list")
+    code, texts = text_column({"list": store.column(breakdown)}, "list")
     return [
         _CounterList(code == i, [name.strip() for name in text.split(",") if name.strip()])
         for i, text in enumerate(texts)

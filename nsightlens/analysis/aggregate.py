@@ -128,7 +128,7 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         is_counted=groups.all(usage.is_counted | ~known) & groups.any(known),
         work=_sum_work(usage, groups, counts),
         peak_per_s=peak,
-        peak_source=groups.largest(usage.peak_source),
+        peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
         compute_ceiling_ns=_sum_counting(usage.compute_ceiling_ns, groups, counts),
         memory_ceiling_ns=_sum_counting(usage.memory_ceiling_ns, groups, counts),
         is_compute_complete=groups.all(usage.is_compute_complete | ~counts),

@@ -12,7 +12,6 @@ from nsightlens.analysis import thresholds
 from nsightlens.analysis.label import (
     ANALYTIC,
     CONFIDENCES,
-    COUNTERS,
     THROUGHPUT,
     UNKNOWN,
     Decision,
@@ -99,7 +98,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(
-            (evidence < COUNTERS) & is_tensor,
+            (evidence == THROUGHPUT) & is_tensor,
             1,
             concat("tensor pipes are active for ", percent(tensor_active),
                    " and their operations were not counted, add ", _TENSOR_SECTION),

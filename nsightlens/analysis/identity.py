@@ -53,11 +53,10 @@ def identify(report: Report) -> pa.Table:
     by_name = _plain(kernels, "phase")
     is_phase = pc.is_in(by_name, value_set=pa.array(_PHASES, pa.string()))
     by_name = pc.if_else(is_phase, by_name, pa.scalar(None, pa.string()))
-    subtype = _plain(kernels, "subtype")
     columns = {
         "kernel": pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name")),
         "family": _plain(kernels, "family"),
-        "subtype": pc.if_else(pc.equal(subtype, ""), pa.scalar(None, pa.string()), subtype),
+        "subtype": _without(_plain(kernels, "subtype"), "", "unknown"),
         "phase": pc.coalesce(_plain(steps, "phase"), by_name),
         "batch_size": steps["batch_size"],
         "grid": extent(launches, "grid"),
@@ -88,7 +87,7 @@ def numbered_keys(report: Report, identity: pa.Table) -> Any:
     """
     parts = [pc.fill_null(identity[name], "?") for name in ("kernel", "grid", "block")]
     stem = _one_chunk(pc.binary_join_element_wise(*parts, "|"))
-    code, _ = text_column({"stem": pa.chunked_array([stem])}, "stem")
+    code, _ = text_column({"stem": stem}, "stem")
     report_code, paths = text_column(report.launches, "report")
     joint = code * len(paths) + report_code
     order = np.argsort(joint, kind="stable")
@@ -99,6 +98,12 @@ def numbered_keys(report: Report, identity: pa.Table) -> Any:
     number = np.empty(len(ordered), dtype=np.int64)
     number[order] = position
     return pc.binary_join_element_wise(stem, pa.array(number).cast(pa.string()), "|")
+
+
+def _without(column: Any, *texts: str) -> Any:
+    """Return the column with null for texts that say nothing."""
+    says_nothing = pc.is_in(column, value_set=pa.array(texts, pa.string()))
+    return pc.if_else(says_nothing, pa.scalar(None, pa.string()), column)
 
 
 def _plain(table: pa.Table, name: str) -> Any:

@@ -146,11 +146,16 @@ def _fill_levels(fractions: _Fractions, report: Report) -> None:
     """
     launches, active, memory = report.launches, fractions.active, fractions.memory
     _fill(active, "dram", number_column(launches, "dram_throughput_pct") / 100.0)
-    _fill(active, "l2", np.fmin(number_column(launches, "l2_throughput_pct") / 100.0, memory))
+    _fill(active, "l2", _at_most(number_column(launches, "l2_throughput_pct") / 100.0, memory))
     _fill(active, "tensor", number_column(launches, "tensor_pipe_active_pct") / 100.0)
-    l1 = np.fmin(number_column(launches, "l1_throughput_pct") / 100.0, memory)
+    l1 = _at_most(number_column(launches, "l1_throughput_pct") / 100.0, memory)
     outer = np.maximum(active[INDEX["dram"]], active[INDEX["l2"]])
     _fill(active, "l1", np.where(memory > outer * (1.0 + 1e-9), memory, l1))
+
+
+def _at_most(values: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values, no larger than what is known to be the most; NaN stays NaN."""
+    return np.where(values > most, most, values)
 
 
 def _fill(active: NDArray[np.float64], resource: str, aggregate: NDArray[np.float64]) -> None:

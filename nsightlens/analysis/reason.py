@@ -68,6 +68,7 @@ _NO_THROUGHPUT = (
     f"add {_SECTION}"
 )
 _NO_COMPUTE = f"the compute side is not known ({_SM}): add {_SECTION}"
+_PARTS_MISSING = f"the parts of the busiest unit were not collected, add {_SECTION}"
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
 
@@ -145,10 +146,13 @@ def _latency(decision: Decision, context: Context) -> Any:
     """Say what the warps wait for, where no resource explains the duration."""
     is_latency = decision.regime == REGIMES.index("latency")
     is_small = decision.regime == REGIMES.index("small_grid")
-    stall = concat(
-        context.top_stall, " ", percent(context.number["top_stall_pct"] / 100.0),
-        " of warp latency",
-    )  # fmt: skip
+    share = context.number["top_stall_pct"] / 100.0
+    for_data = context.number["stalled_for_data_pct"] / 100.0
+    stall = pc.coalesce(
+        concat(context.top_stall, " ", percent(share), " of warp latency"),
+        # Without every state the largest is not known, and this one is still worth a word.
+        concat("long_scoreboard ", percent(for_data), " of warp latency"),
+    )
     waves = context.number["waves_per_multiprocessor"]
     wave_text = concat(significant(waves), " waves")
     return sentence(
@@ -210,6 +214,8 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
     )
     no_compute = np.isinf(decision.compute_ceiling)
     no_memory = np.isinf(decision.memory_ceiling)
+    compute_words = _side("compute", compute, decision.compute_ceiling)
+    memory_words = _side("memory", memory, decision.memory_ceiling)
     cases: list[tuple[NDArray[np.bool_], Any]] = [
         (has_failed, _FAILED),
         (~has_duration & ~context.has_metrics, _LAUNCH_ONLY),
@@ -217,15 +223,10 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
         (~context.has_metrics, _DURATION_ONLY),
         (is_idle, "no resource was active"),
         (no_compute & no_memory, _NO_THROUGHPUT),
-        (no_compute, concat("memory is at ", percent(memory), ", ", _NO_COMPUTE)),
-        (no_memory, concat("compute is at ", percent(compute), ", ", _NO_MEMORY)),
+        (no_compute, concat(memory_words, ", ", _NO_COMPUTE)),
+        (no_memory, concat(compute_words, ", ", _NO_MEMORY)),
     ]
-    interval = concat(
-        "compute is between ", percent(np.nan_to_num(compute)), " and ",
-        percent(decision.compute_ceiling), ", memory between ", percent(np.nan_to_num(memory)),
-        " and ", percent(decision.memory_ceiling),
-        f": the parts of the busiest unit were not collected, add {_SECTION}",
-    )  # fmt: skip
+    both = concat(compute_words, " and ", memory_words, ": ", _PARTS_MISSING)
     conditions = pa.StructArray.from_arrays(
         [pa.array(holds) for holds, _ in cases], names=[str(i) for i in range(len(cases))]
     )
@@ -236,7 +237,19 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
         else text
         for _, text in cases
     ]
-    return pc.case_when(conditions, *texts, interval)
+    return pc.case_when(conditions, *texts, both)
+
+
+def _side(name: str, known: NDArray[np.float64], ceiling: NDArray[np.float64]) -> Any:
+    """Say what is known of a side: a percentage, a range, or nothing."""
+    least = np.nan_to_num(known)
+    is_range = np.isfinite(ceiling) & (ceiling > least)
+    between = concat(f"{name} is between ", percent(least), " and ", percent(ceiling))
+    return pc.coalesce(
+        when(is_range, between),
+        when(~np.isnan(known), concat(f"{name} is at ", percent(known))),
+        pa.scalar(f"{name} was not measured", pa.string()),
+    )
 
 
 def _failed_members(context: Context) -> Any:

@@ -93,7 +93,7 @@ def _column(table: pa.Table, name: str) -> Any:
     if name in table.column_names:
         return table[name]
     if name == "grid" and "grid_x" in table.column_names:
-        return pa.chunked_array([extent(table, "grid")])
+        return extent(table, "grid")
     names = {one: table[one] for one in _NAMES if one in table.column_names}
     if name in ("family", "kernel") and names:
         missing = pa.nulls(table.num_rows, pa.string())

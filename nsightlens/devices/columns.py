@@ -32,7 +32,10 @@ def text_column(table: Any, name: str) -> tuple[NDArray[np.intp], list[str | Non
     texts
         Distinct values; ``None`` stands for null.
     """
-    column = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+    column = table[name].cast(pa.string())
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    column = column.dictionary_encode()
     texts: list[str | None] = [*column.dictionary.to_pylist(), None]
     codes = column.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
     return codes.astype(np.intp), texts

@@ -84,7 +84,8 @@ def launch(*groups: Mapping[str, Any], duration_ns: float | None = DURATION_NS) 
 
 def parts(**percent: float) -> Metrics:
     """Return parts of both sides [%] with the lists that name them, and their maxima."""
-    busy = {"issue": 0.0, "lsu": percent.get("l1", 0.0) / 2} | percent
+    always = {"issue": 0.0, "fma": 0.0, "fp64": 0.0, "tensor": 0.0}
+    busy = {**always, "lsu": percent.get("l1", 0.0) / 2} | percent
     compute = {COMPUTE_PARTS[name]: p for name, p in busy.items() if name in COMPUTE_PARTS}
     memory = {MEMORY_PARTS[name]: percent.get(name, 0.0) for name in MEMORY_PARTS}
     return {
@@ -143,7 +144,7 @@ def tensor_counts(**operations: float) -> Metrics:
     }
 
 
-def with_columns(report: Report, **columns: Sequence[Any]) -> Report:
+def with_columns(report: Report, /, **columns: Sequence[Any]) -> Report:
     """Return a report with some columns of ``launches`` replaced."""
     from dataclasses import replace
 

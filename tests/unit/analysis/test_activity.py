@@ -1,0 +1,114 @@
+"""Which percent-of-peak counter stands for which resource."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.rooflines import MEMORY, SM, SUFFIX, parts
+from support.stores import store_of
+
+from nsightlens.analysis.activity import measure_activity, part_of
+
+if TYPE_CHECKING:
+    from support.rooflines import Metrics
+
+
+@pytest.mark.parametrize(
+    ("counter", "resource"),
+    [
+        ("sm__issue_active", "issue"),
+        ("sm__inst_executed", "issue"),
+        ("sm__inst_executed_pipe_adu", "issue"),
+        ("sm__inst_executed_pipe_cbu_pred_on_any", "issue"),
+        ("sm__pipe_alu_cycles_active", "integer"),
+        ("sm__inst_executed_pipe_uniform", "integer"),
+        ("sm__inst_executed_pipe_xu", "xu"),
+        ("sm__inst_executed_pipe_fp16", "fp16"),
+        ("sm__pipe_fp64_cycles_active", "fp64"),
+        ("sm__pipe_shared_cycles_active", ""),
+        ("sm__pipe_tensor_cycles_active", "tensor"),
+        ("sm__pipe_tensor_op_dmma_cycles_active", "tensor_fp64"),
+        ("sm__pipe_tensor_subpipe_hmma_cycles_active", "tensor"),
+        ("sm__inst_executed_pipe_lsu", "l1"),
+        ("sm__inst_executed_pipe_tex", "l1"),
+        ("sm__pipe_tma_cycles_active", "l1"),
+        ("sm__mio2rf_writeback_active", "l1"),
+        ("idc__request_cycles_active", "l1"),
+        ("l1tex__data_bank_reads", "l1"),
+        ("l1tex__m_xbar2l1tex_read_sectors", "l2"),
+        ("l1tex__m_xbar2l1tex_read_sectors_mem_dshared", "l1"),
+        ("lts__d_sectors_fill_sysmem", "l2"),
+        ("fbpa__dram_sectors", "dram"),
+        ("gpu__compute_memory_access_throughput_internal_activity", "memory"),
+        ("sm__something_of_tomorrow", "issue"),
+        ("hbm__something_of_tomorrow", "memory"),
+    ],
+)
+def test_each_part_belongs_to_a_resource(counter: str, resource: str) -> None:
+    """The way to memory is on the memory side; what is new goes by its unit."""
+    assert part_of(counter + SUFFIX).resource == resource
+
+
+def test_a_resource_is_as_busy_as_its_busiest_part() -> None:
+    """Three counters of L2; a missing one does not matter."""
+    activity = measure_activity(
+        store_of(
+            {
+                f"lts__t_sectors{SUFFIX}": 40.0,
+                f"lts__d_sectors{SUFFIX}": 55.0,
+                f"lts__t_tag_requests{SUFFIX}": None,
+            }
+        )
+    )
+    assert activity.fraction["l2"].tolist() == [0.55]
+    assert "dram" not in activity.fraction
+
+
+def test_the_list_of_the_report_brings_parts_that_are_not_always_looked_for() -> None:
+    """A counter of another version, named in the list of one launch."""
+    new = f"sm__pipe_warp_drive_cycles_active{SUFFIX}"
+    activity = measure_activity(store_of({f"breakdown:{SM}": f"{new},", new: 12.0}))
+    assert activity.fraction["issue"].tolist() == [0.12]
+
+
+def test_a_side_is_complete_where_every_listed_part_has_a_value() -> None:
+    """Lists differ between launches: each launch is held to its own."""
+    whole, cut = parts(dram=30), parts(dram=30)
+    del cut[f"dram__cycles_active{SUFFIX}"]
+    unlisted = {name: value for name, value in parts().items() if not name.startswith("break")}
+    activity = measure_activity(store_of(whole, cut, unlisted))
+    assert activity.has_all_memory_parts.tolist() == [True, False, False]
+    assert activity.has_all_compute_parts.tolist() == [True, True, False]
+    other: Metrics = {f"breakdown:{MEMORY}": "", f"dram__cycles_active{SUFFIX}": 3.0}
+    assert measure_activity(store_of(other)).has_all_memory_parts.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("fma", "heavy", "fp32", "integer"),
+    [
+        (40.0, 41.0, 0.40, None),  # both halves do FP32
+        (41.4, 77.9, 0.049, 0.779),  # the heavy half does integers
+        (40.0, None, 0.40, None),  # a chip with one pipe
+    ],
+)
+def test_the_heavy_half_of_the_fma_pipe_tells_integers_from_fp32(
+    fma: float, heavy: float | None, fp32: float, integer: float | None
+) -> None:
+    """Only the heavy half does integer multiply-adds; the light one is 2 fma - heavy."""
+    metrics = {f"sm__pipe_fma_cycles_active{SUFFIX}": fma}
+    if heavy is not None:
+        metrics[f"sm__pipe_fmaheavy_cycles_active{SUFFIX}"] = heavy
+    fraction = measure_activity(store_of(metrics)).fraction
+    assert fraction["fp32"].tolist() == pytest.approx([fp32])
+    assert fraction["fma"].tolist() == [fma / 100]
+    found = fraction.get("integer", np.array([np.nan]))
+    assert found.tolist() == pytest.approx([np.nan if integer is None else integer], nan_ok=True)
+
+
+def test_a_report_without_percentages_has_no_activity() -> None:
+    """Nothing is measured and nothing is complete."""
+    activity = measure_activity(store_of({}, {}))
+    assert activity.fraction == {}
+    assert not activity.has_all_compute_parts.any()

@@ -1,0 +1,186 @@
+"""Groups of launches, with sums worked by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.rooflines import (
+    DRAM_PEAK,
+    FP32_PEAK,
+    aggregates,
+    dram_bytes,
+    flop_counts,
+    launch,
+    parts,
+    tensor_counts,
+    with_columns,
+)
+from support.stores import FAILED, report_of
+
+from nsightlens.analysis import classify
+from nsightlens.analysis.aggregate import group_by
+
+if TYPE_CHECKING:
+    from support.rooflines import Metrics
+
+
+def counted(dram: float, fp32: float, duration_ns: float, **busy: float) -> Metrics:
+    """Return a launch of that duration with DRAM and FP32 at these fractions, all counted."""
+    work = flop_counts(fp32=fp32 * FP32_PEAK * duration_ns * 1e-9) | tensor_counts()
+    percent = {"dram": 100 * dram, "fma": 100 * fp32, **busy}
+    return launch(parts(**percent), dram_bytes(dram, duration_ns), work, duration_ns=duration_ns)
+
+
+def families(*launches: Metrics, **columns: list[Any]) -> list[dict[str, Any]]:
+    """Return the labels of the families of launches that share a name unless columns say so."""
+    columns = {"kernel_name": ["my_own"] * len(launches)} | columns
+    report = with_columns(report_of(*launches), **columns)
+    rows: list[dict[str, Any]] = classify(report, by="family").labels.to_pylist()
+    return rows
+
+
+def test_durations_work_and_times_add_up() -> None:
+    """90 % of 1 ms and 10 % of 3 ms are 1.2 of 4 ms, or 30 %."""
+    (group,) = families(counted(0.9, 0.02, 1e6), counted(0.1, 0.04, 3e6))
+    assert group["duration_ns"] == 4e6
+    assert group["launch_count"] == 2
+    assert (group["bound"], group["limiter"]) == ("memory", "dram")
+    assert group["limiter_fraction"] == pytest.approx(0.3)
+    flop = FP32_PEAK * (0.02e-3 + 0.12e-3)
+    assert group["arithmetic_intensity_flop_per_byte"] == pytest.approx(flop / (DRAM_PEAK * 1.2e-3))
+    assert group["bound_ratio"] == pytest.approx(0.14 / 1.2)
+    assert group["ridge_point_flop_per_byte"] == pytest.approx(FP32_PEAK / DRAM_PEAK)
+    assert (group["evidence"], group["duration_share_pct"]) == ("counters", 100.0)
+
+
+def test_the_sum_may_have_another_limiter_than_its_parts() -> None:
+    """L1 limits one launch and issue slots the other; DRAM, second in both, the sum."""
+    (group,) = families(
+        counted(0.5, 0.0, 1e6, l1=60.0, issue=10.0), counted(0.5, 0.0, 1e6, l1=10.0, issue=60.0)
+    )
+    assert (group["limiter"], group["limiter_fraction"]) == ("dram", pytest.approx(0.5))
+
+
+def test_failed_launches_are_counted_and_left_out_of_sums() -> None:
+    """The group has the label of the launch that was collected."""
+    (group,) = families(counted(0.9, 0.02, 1e6), FAILED)
+    assert (group["launch_count"], group["failed_launch_count"]) == (2, 1)
+    assert (group["bound"], group["duration_ns"]) == ("memory", 1e6)
+    assert group["limiter_fraction"] == pytest.approx(0.9)
+    assert "1 of 2 launches failed and are left out" in group["reason"]
+    assert (group["evidence"], group["confidence"]) == ("counters", "high")
+
+
+def test_a_group_of_failed_launches_says_so() -> None:
+    """There is nothing else to say of it."""
+    (group,) = families(FAILED, FAILED)
+    assert (group["bound"], group["failed_launch_count"], group["duration_ns"]) == (
+        "unknown",
+        2,
+        None,
+    )
+    assert "cut this launch short" in group["reason"]
+
+
+def test_one_launch_without_metrics_leaves_the_group_open() -> None:
+    """Its second millisecond may have been anything, so that 90 % of the first decides nothing."""
+    (group,) = families(counted(0.9, 0.02, 1e6), launch())
+    assert group["bound"] == "unknown"
+    assert group["arithmetic_intensity_flop_per_byte"] is None
+
+
+def test_the_ceiling_of_a_launch_may_be_too_low_to_matter() -> None:
+    """Of the second launch only maxima are known: 20 % of the SM at most, less than its memory."""
+    (group,) = families(counted(0.9, 0.02, 1e6), launch(aggregates(sm=20, memory=50, dram=50)))
+    assert (group["bound"], group["limiter"]) == ("memory", "dram")
+    assert group["limiter_fraction"] == pytest.approx(0.7)
+    assert group["evidence"] == "throughput"
+
+
+def test_percentages_of_a_group_are_means_over_its_duration() -> None:
+    """80 % for 1 ms and 40 % for 3 ms are 50 %; what one launch lacks is left out."""
+    (group,) = families(
+        launch(parts(dram=80), duration_ns=1e6), launch(parts(dram=40), duration_ns=3e6)
+    )
+    assert group["dram_throughput_pct"] == pytest.approx(50.0)
+    (group,) = families(launch(parts(dram=80), duration_ns=1e6), launch(duration_ns=3e6))
+    assert group["dram_throughput_pct"] == pytest.approx(80.0)
+
+
+def test_the_top_stall_of_a_group_is_that_of_its_longest_launch() -> None:
+    """Among those for which it is known."""
+    report = with_columns(
+        report_of(*(launch(parts(dram=50), duration_ns=d) for d in (1e6, 3e6, 9e6))),
+        kernel_name=["a", "a", "a"],
+        top_stall=["wait", "long_scoreboard", None],
+    )
+    (group,) = classify(report, by="family").labels.to_pylist()
+    assert group["top_stall"] == "long_scoreboard"
+
+
+def step(phase: str, batch: int) -> str:
+    """Return the NVTX path of a step."""
+    return f"nsightlens@step v1 phase={phase} batch_size={batch}"
+
+
+def test_launches_group_by_family_phase_and_batch_size() -> None:
+    """In the order of their first launch; a null batch size is a group of its own."""
+    paths = [step("decode", 8), step("decode", 64), step("prefill", 8), step("decode", 8), None]
+    groups = families(*(launch(parts(dram=50)) for _ in paths), nvtx_path=paths)
+    assert [group["key"] for group in groups] == [
+        "other|-|decode|8",
+        "other|-|decode|64",
+        "other|-|prefill|8",
+        "other|-|-|-",
+    ]
+    assert [group["launch_count"] for group in groups] == [2, 1, 1, 1]
+    assert [group["batch_size"] for group in groups] == [8, 64, 8, None]
+    assert all(group["kernel"] is None for group in groups)
+
+
+def test_a_kernel_is_a_group_of_its_own_where_asked() -> None:
+    """With its name; the demangled one where all launches share it."""
+    report = with_columns(
+        report_of(*(launch(parts(dram=50)) for _ in range(3))),
+        kernel_name=["my_own", "other_own", "my_own"],
+        kernel_demangled_name=["my_own()", "other_own()", "my_own()"],
+    )
+    groups = classify(report, by="kernel").labels.to_pylist()
+    assert [(group["kernel"], group["launch_count"]) for group in groups] == [
+        ("my_own", 2),
+        ("other_own", 1),
+    ]
+    assert groups[0]["kernel_demangled_name"] == "my_own()"
+
+
+def test_a_group_names_a_report_and_a_device_only_if_it_has_one() -> None:
+    """Two reports on two devices: neither is named."""
+    one, two = (
+        with_columns(report_of(launch(parts(dram=50))), kernel_name=["a"]) for _ in range(2)
+    )
+    other = with_columns(two, report=["b.ncu-rep"], device_name=["NVIDIA A100-SXM4-40GB"])
+    from nsightlens.report import concat_reports
+
+    (group,) = classify(concat_reports([one, other]), by="family").labels.to_pylist()
+    assert (group["report"], group["device_name"]) == (None, None)
+    (group,) = classify(concat_reports([one, two]), by="family").labels.to_pylist()
+    assert (group["report"], group["device_name"]) == ("a.ncu-rep", "NVIDIA H100 80GB HBM3")
+
+
+@pytest.mark.parametrize("by", ["kernel", "family"])
+def test_no_launches_make_no_groups(by: Any) -> None:
+    """An empty report gives an empty table."""
+    assert len(classify(report_of(), by=by)) == 0
+
+
+def test_groups_keep_their_launches_in_order() -> None:
+    """Order and starts describe the groups; null equals null."""
+    import pyarrow as pa
+
+    groups = group_by([pa.array(["b", "a", "b", None, None]), pa.array(["1", "1", "1", "1", "2"])])
+    assert groups.order.tolist() == [0, 2, 1, 3, 4]
+    assert groups.starts.tolist() == [0, 2, 3, 4]
+    assert groups.first.tolist() == [0, 1, 3, 4]
+    assert groups.sum(np.arange(5)).tolist() == [2, 1, 3, 4]

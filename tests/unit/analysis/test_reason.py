@@ -1,0 +1,88 @@
+"""The sentence that says why."""
+
+from __future__ import annotations
+
+from support.reports import stall_metrics
+from support.rooflines import (
+    FP32_PEAK,
+    TENSOR_PEAK,
+    dram_bytes,
+    flop_counts,
+    label_of,
+    parts,
+    tensor_counts,
+)
+
+MS = 1e-3
+
+
+def test_a_saturated_launch_is_explained_by_its_limiter_and_its_intensity() -> None:
+    """Rate, roof, intensity and ridge: 15.1 against 15.1 FLOP/B would be on it."""
+    work = flop_counts(fp32=3e9) | tensor_counts()
+    reason = label_of(parts(dram=92, fma=6, issue=20), dram_bytes(0.92), work)["reason"]
+    assert reason == (
+        "memory-bound, saturated: DRAM 92 % of peak (3.08 of 3.35 TB/s); "
+        "intensity 0.973 FLOP/B lies left of the ridge at 15.1"
+    )
+
+
+def test_a_launch_that_waits_is_explained_by_its_stall_and_its_waves() -> None:
+    """DRAM 14 %, wait 61 % of warp latency, 0.4 waves."""
+    stalls = stall_metrics({"wait": 6.1, "long_scoreboard": 2.9, "selected": 1.0})
+    waves = {"launch__waves_per_multiprocessor": 0.4}
+    reason = label_of(parts(dram=14, issue=2), stalls, waves)["reason"]
+    assert reason.startswith(
+        "memory-bound, small grid: no resource above 60 %; DRAM 14 % of peak, "
+        "wait 61 % of warp latency, 0.4 waves"
+    )
+
+
+def test_waiting_for_data_is_named_where_not_every_state_is_known() -> None:
+    """The largest state is not known then, the share of long scoreboard is."""
+    stalls = {
+        "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": 3.0,
+        "smsp__average_warp_latency_per_inst_issued.ratio": 10.0,
+    }
+    reason = label_of(parts(dram=14, issue=2), stalls)["reason"]
+    assert "DRAM 14 % of peak, long_scoreboard 30 % of warp latency, 5 waves" in reason
+
+
+def test_a_compute_bound_launch_names_its_data_type_and_rate() -> None:
+    """567.7 of 811 TFLOP/s."""
+    work = tensor_counts(bf16=0.7 * TENSOR_PEAK * MS) | flop_counts()
+    reason = label_of(parts(dram=20, tensor=70, issue=20), dram_bytes(0.2), work)["reason"]
+    assert reason == (
+        "compute-bound, saturated: tensor BF16 70 % of peak (568 of 811 TFLOP/s); "
+        "intensity 847 FLOP/B lies right of the ridge at 242"
+    )
+
+
+def test_integer_tensor_work_is_counted_in_operations() -> None:
+    """INT8 has no floating point."""
+    work = tensor_counts(int8=0.7 * 2 * TENSOR_PEAK * MS) | flop_counts()
+    reason = label_of(parts(dram=20, tensor=70, issue=20), dram_bytes(0.2), work)["reason"]
+    assert "tensor INT8 70 % of peak (1135 of 1622 Top/s)" in reason.replace(
+        "1.14 of 1.62 P", "1135 of 1622 T"
+    )
+
+
+def test_two_answers_are_both_given() -> None:
+    """The classical one with its numbers."""
+    work = flop_counts(fp32=0.03 * FP32_PEAK * MS) | tensor_counts()
+    reason = label_of(parts(dram=1, l1=98, fma=3, issue=20), dram_bytes(0.01), work)["reason"]
+    assert "L1 with shared memory 98 % of peak" in reason
+    assert "the classical roofline says compute: FP32 3.0 % against DRAM 1.0 %" in reason
+
+
+def test_the_boost_clock_is_named_where_it_turns_the_answer() -> None:
+    """Compute-bound at 1.5 GHz, memory-bound at 1.98 GHz."""
+    work = flop_counts(fp32=0.6 * FP32_PEAK * MS) | tensor_counts()
+    reason = label_of(parts(dram=50, fma=60, issue=65), dram_bytes(0.5), work)["reason"]
+    assert "at the boost clock the ridge is at 20 FLOP/B and the launch memory-bound" in reason
+
+
+def test_fp16_that_was_not_counted_is_missing_from_the_intensity() -> None:
+    """The fma pipe was active for 6 %, and FP16 is part of it."""
+    work = flop_counts(fp32=3e9, fp16=None) | tensor_counts()
+    reason = label_of(parts(dram=92, fma=6, issue=20), dram_bytes(0.92), work)["reason"]
+    assert "0.973 FLOP/B without FP16 on CUDA cores lies left" in reason
