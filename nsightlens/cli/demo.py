@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nsightlens.render.style import Style
+    from nsightlens.render.sweep import Series
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
@@ -45,47 +47,64 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-_MAIN = ("attention", "gemm")
-
-
 def _lines(
     rows: Mapping[str, Sequence[Any]], path: str, launch_count: int, device: str, style: Style
 ) -> Iterator[str]:
     from nsightlens.render.grid import indented
     from nsightlens.render.sweep import sweep_findings, sweep_lines
 
-    batches = [batch for batch in rows["batch_size"] if batch is not None]
-    yield style.paint(
-        "SYNTHETIC EXAMPLE: written from an analytic model, no GPU was measured.", "head"
+    series = _main_series(rows)
+    batches = [batch for one in series for batch in one.rows]
+    yield style.paint("SYNTHETIC EXAMPLE", "head") + ": an analytic model, no GPU was measured."
+    about = (
+        f"One layer of OPT-1.3B decoding at batch {min(batches)} to {max(batches)} on an {device}, "
+        f"{launch_count} kernel launches. What limits attention and the GEMMs, memory or compute?"
     )
-    yield from indented(
-        f"One layer of OPT-1.3B, decode steps at batch {min(batches)} to {max(batches)} on "
-        f"{device}: {launch_count} kernel launches. Does memory or compute limit each of them?",
-        style, 0,
-    )  # fmt: skip
+    yield from indented(about, style, 0)
     yield ""
-    yield from sweep_lines(rows, style, _MAIN)
+    yield from sweep_lines(series, style)
     yield ""
     yield style.paint("What to read from it", "head")
     ridges = [value for value in rows["ridge_point_flop_per_byte"] if value]
-    if ridges:
-        yield from indented(
-            f"Below {max(ridges):.0f} FLOP per DRAM byte, the ridge point of this GPU, memory is "
-            "the limit; above it, arithmetic is.",
-            style, 2, "- ",
-        )  # fmt: skip
-    for finding in sweep_findings(rows, _MAIN):
-        yield from indented(finding[0].upper() + finding[1:], style, 2, "- ")
-    for reason in _REASONS:
-        yield from indented(reason, style, 2, "- ")
+    words = _words_on_the_columns(series, max(ridges, default=None))
+    for point in (*sweep_findings(series), *_WHY, *words, _PADDING):
+        yield from indented(point[0].upper() + point[1:], style, 2, "- ")
     yield ""
     yield "next: nsightlens classify your-report.ncu-rep"
     yield from indented("the same answer for every launch of a report of your own", style, 10)
-    yield f"      nsightlens classify {path}"
+    yield f"      nsightlens classify {shlex.quote(path)}"
     yield from indented("every launch of this example, with its reason", style, 10)
 
 
-_REASONS = (
+def _main_series(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
+    """Return attention and the GEMMs, each by the kernels that ran at every batch size."""
+    from nsightlens.render.sweep import series_of
+
+    every = series_of(rows)
+    longest = max(len(one.rows) for one in every)
+    return [
+        one
+        for family in ("attention", "gemm")
+        for one in every
+        if one.family == family and len(one.rows) == longest
+    ]
+
+
+def _words_on_the_columns(series: Sequence[Series], ridge: float | None) -> Iterator[str]:
+    from nsightlens.render.columns import REGIMES
+
+    about = "FLOP/B is the arithmetic intensity: operations executed per byte of DRAM traffic."
+    if ridge is not None:
+        about += (
+            f" Below {ridge:.0f} FLOP/B, the ridge point of this GPU, memory is the limit; above "
+            "it, compute is."
+        )
+    yield about
+    present = {row["regime"] for one in series for row in one.rows.values()}
+    yield "; ".join(f"{name}: {text}" for name, text in REGIMES.items() if name in present) + "."
+
+
+_WHY = (
     (
         "Why: a GEMM reads its weights once for the whole batch, so a larger batch does more with "
         "the same bytes. Attention reads the keys and values of every sequence: twice the batch "
@@ -95,4 +114,8 @@ _REASONS = (
         "So a larger batch stops paying off when attention has used up the DRAM bandwidth, long "
         "before the arithmetic units are busy."
     ),
+)
+_PADDING = (
+    "Most of what attention executes here is padding: the tensor cores work on 64 rows where a "
+    "decode step has one query. Its useful intensity is about 1 FLOP/B."
 )

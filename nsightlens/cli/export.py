@@ -23,7 +23,7 @@ column are in its field metadata."""
 EPILOG = """\
 examples:
   nsightlens export report.ncu-rep -o tables/
-  python -c "import pyarrow.parquet as pq; print(pq.read_table('tables/labels.parquet'))\""""
+  nsightlens export runs/ --family attention -o tables/ --force"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ EPILOG = """\
 examples:
   nsightlens metrics report.ncu-rep
   nsightlens metrics report.ncu-rep --like 'dram__*'
-  nsightlens metrics report.ncu-rep --like gpu__time_duration.sum --wide -o durations.csv"""
+  nsightlens metrics report.ncu-rep --like '*duration*' --wide -o times.csv"""
 
 FORMATS = ("table", "json", "csv", "markdown")
 LONG = ("report", "launch_id", "kernel", "metric", "kind", "value", "unit")

@@ -27,6 +27,7 @@ REASONS_UP_TO = 12
 """Rows up to which the reasons stand below them without being asked for: they fill one screen."""
 _FAMILIES_SHOWN = 8
 _REASONS_SHOWN = 3
+_SERIES_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,21 @@ def classification_text(view: ClassificationView, style: Style) -> str:
         list(_note_lines(view, every, style)),
     ]
     if view.by == "family":
-        parts.insert(1, sweep.sweep_lines(every, style))
+        parts.insert(1, _sweep_lines(every, style))
     if rows["key"]:
         parts.append(_legend_lines(view, rows, style))
     parts.append(_next_lines(view, style))
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def _sweep_lines(rows: Mapping[str, Sequence[Any]], style: Style) -> list[str]:
+    series = sweep.series_of(rows)[:_SERIES_SHOWN]
+    lines = sweep.sweep_lines(series, style)
+    if lines:
+        lines.append("")
+    for finding in sweep.sweep_findings(series):
+        lines += indented(finding, style, 2, "- ")
+    return lines
 
 
 def _taken(rows: Mapping[str, list[Any]], shown: Sequence[int] | None) -> dict[str, list[Any]]:
@@ -288,15 +299,6 @@ def _note_lines(
         yield from indented(note, style, 6, "note: ")
 
 
-_REGIMES = {
-    "saturated": "the limiter is busy enough to explain the time",
-    "latency": "no resource explains the time: waiting, too few warps or tails do",
-    "small_grid": "fewer blocks than fit at once: part of the GPU is idle",
-    "balanced": "compute and memory are about equally busy",
-    "unknown": "not decided by the metrics of the report",
-}
-
-
 def _legend_lines(
     view: ClassificationView, rows: Mapping[str, Sequence[Any]], style: Style
 ) -> list[str]:
@@ -304,7 +306,9 @@ def _legend_lines(
     headers = [column.header for column in layout.columns]
     words = [(_one_line(h), columns.LEGEND[h]) for h in headers if h in columns.LEGEND]
     if "regime" in headers:
-        words += [(name, text) for name, text in _REGIMES.items() if name in set(rows["regime"])]
+        words += [
+            (name, text) for name, text in columns.REGIMES.items() if name in set(rows["regime"])
+        ]
     if layout.left_out:
         left_out = ", ".join(_one_line(column.header) for column in layout.left_out)
         words.append(("not shown", f"{left_out}: for want of width (see --width)"))

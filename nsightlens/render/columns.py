@@ -18,7 +18,14 @@ from nsightlens.render.style import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["IMPORTANCE_ORDER", "LEGEND", "family_words", "label_columns", "limiter_words"]
+__all__ = [
+    "IMPORTANCE_ORDER",
+    "LEGEND",
+    "REGIMES",
+    "family_words",
+    "label_columns",
+    "limiter_words",
+]
 
 
 _COMFORTABLE_NAME = 22
@@ -137,6 +144,15 @@ _COLUMNS = (
 
 LEGEND = {spec.header: spec.legend for spec in _COLUMNS if spec.legend}
 """What a heading means, for those that need a word."""
+
+REGIMES = {
+    "saturated": "the limiter is busy enough to explain the time",
+    "latency": "no resource explains the time: waiting, too few warps or tails do",
+    "small_grid": "fewer blocks than fit at once: part of the GPU is idle",
+    "balanced": "compute and memory are about equally busy",
+    "unknown": "not decided by the metrics of the report",
+}
+"""What a regime means."""
 
 _ALWAYS_BEST = {"evidence": "counters", "confidence": "high"}
 """Columns that say nothing where every row has the best value."""

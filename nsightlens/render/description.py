@@ -141,6 +141,6 @@ def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Sty
         lines += indented(", ".join(names), style, 8)
     metrics = dict.fromkeys(name for column in missing for name in column["metrics"])
     if metrics:
-        lines += ["", "  or, with fewer replays of each launch than by sections:"]
+        lines += ["", *indented("or, with fewer replays of each launch:", style, 2)]
         lines.append(f"    ncu --metrics {','.join(metrics)}")
     return lines

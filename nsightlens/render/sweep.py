@@ -1,173 +1,201 @@
-"""Labels along the batch size: one block of lines per family, one column per batch size.
+"""Labels along the batch size: families side by side, one line per batch size, and what it says.
 
 The picture that shows whether a family stays on one side of the ridge or crosses it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import numbers
 from nsightlens.render.columns import family_words
-from nsightlens.render.grid import GridColumn, arrange
+from nsightlens.render.grid import GAP, GridColumn, Layout, arrange
+from nsightlens.render.style import cell_width, shorten_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from nsightlens.render.style import Style
 
-__all__ = ["sweep_lines"]
+__all__ = ["Series", "series_of", "sweep_findings", "sweep_lines"]
 
 Row = dict[str, Any]
-Name = tuple[str, str, str]
-"""Family, subtype and phase."""
-
-_LINES: tuple[tuple[str, Callable[[Row], str]], ...] = (
-    ("bound", lambda row: row["bound"] or "unknown"),
-    (
-        "FLOP per DRAM byte",
-        lambda row: numbers.significant(row["arithmetic_intensity_flop_per_byte"]),
-    ),
-    ("DRAM %", lambda row: numbers.percent(row["dram_throughput_pct"])),
-)
 
 
-def sweep_lines(
-    rows: Mapping[str, Sequence[Any]], style: Style, families: Sequence[str] | None = None
-) -> list[str]:
-    """Return the labels of each family along the batch size.
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One family along the batch size.
+
+    Parameters
+    ----------
+    family, subtype, phase
+        What it is; "" where nothing says so.
+    rows
+        Row of the table of labels at each batch size, ascending.
+    """
+
+    family: str
+    subtype: str
+    phase: str
+    rows: Mapping[int, Row]
+
+    @property
+    def title(self) -> str:
+        """Family and subtype in words."""
+        return family_words(self.family, self.subtype)
+
+    @property
+    def duration_ns(self) -> float:
+        """[ns] Sum over the batch sizes."""
+        return sum(row["duration_ns"] or 0.0 for row in self.rows.values())
+
+
+def series_of(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
+    """Return every family that was seen at two batch sizes or more, the most time first.
 
     Parameters
     ----------
     rows
         Columns of a table of labels made with ``by="family"``.
+    """
+    found: dict[tuple[str, str, str], dict[int, Row]] = {}
+    for i, batch in enumerate(rows["batch_size"]):
+        if batch is not None:
+            row = {name: values[i] for name, values in rows.items()}
+            name = (row["family"] or "other", row["subtype"] or "", row["phase"] or "")
+            found.setdefault(name, {})[batch] = row
+    series = [Series(*name, dict(sorted(of.items()))) for name, of in found.items() if len(of) > 1]
+    return sorted(series, key=lambda one: -one.duration_ns)
+
+
+def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
+    """Return the labels of each family, one line per batch size.
+
+    Parameters
+    ----------
+    series
+        The families, from left to right; those that do not fit stand below.
     style
         What the output can show.
-    families
-        The families to show, in order; ``None`` for all, in the order of the table.
 
     Returns
     -------
     list of str
-        Lines; none where no family was seen at two batch sizes.
+        Lines; none where there is no series.
     """
-    groups = {name: of for name, of in _groups(rows).items() if len(of) > 1}
-    names = list(groups)
-    if families is not None:
-        names = [name for family in families for name in groups if name[0] == family]
-    batches = sorted({batch for name in names for batch in groups[name]})
-    if not names:
-        return []
-    layout = arrange(_columns(groups, names, batches), style.width)
-    lines = layout.header(style)
-    for i in range(len(names) * len(_LINES)):
-        if i and i % len(_LINES) == 0:
+    batches = sorted({batch for one in series for batch in one.rows})
+    lines: list[str] = []
+    rest = list(series)
+    while rest:
+        count = next((n for n in range(len(rest), 1, -1) if _fits(rest[:n], batches, style)), 1)
+        if lines:
             lines.append("")
-        lines.append(layout.row(i, style))
+        lines += _band(rest[:count], batches, style)
+        rest = rest[count:]
     return lines
 
 
-def _columns(
-    groups: Mapping[Name, Mapping[int, Row]], names: Sequence[Name], batches: Sequence[int]
-) -> list[GridColumn]:
-    titles = [_title(name) if i == 0 else "" for name in names for i in range(len(_LINES))]
-    labels = [label for _ in names for label, _ in _LINES]
-    grid = [GridColumn("family", titles, 1000), GridColumn("batch size", labels, 1000)]
-    for i, batch in enumerate(batches):
-        of_batch = [groups[name].get(batch) for name in names]
-        grid.append(
-            GridColumn(
-                header=str(batch),
-                cells=[_cell(cell, row) for row in of_batch for _, cell in _LINES],
-                # Both ends of the sweep say most; the middle goes first where a line is short.
-                importance=500 - min(i, len(batches) - 1 - i),
-                align="right",
-                styles=[
-                    row["bound"] if row is not None and label == "bound" else None
-                    for row in of_batch
-                    for label, _ in _LINES
-                ],
-            )
-        )
+def _fits(series: Sequence[Series], batches: Sequence[int], style: Style) -> bool:
+    return not arrange(_columns(series, batches), style.width).left_out
+
+
+def _band(series: Sequence[Series], batches: Sequence[int], style: Style) -> list[str]:
+    layout = arrange(_columns(series, batches), style.width)
+    titles = style.paint(_titles(series, layout, style), "head")
+    return [titles, *layout.header(style), *(layout.row(i, style) for i in range(len(batches)))]
+
+
+def _columns(series: Sequence[Series], batches: Sequence[int]) -> list[GridColumn]:
+    grid = [GridColumn("batch", [str(batch) for batch in batches], 1000, "right")]
+    for one in series:
+        rows = [one.rows.get(batch) for batch in batches]
+        bounds = [numbers.MISSING if row is None else row["bound"] or "unknown" for row in rows]
+        grid += [
+            GridColumn("bound", bounds, 1000, styles=bounds),
+            GridColumn("regime", [_word(row, "regime") for row in rows], 80),
+            GridColumn("FLOP/B", [_number(row) for row in rows], 90, "right"),
+            GridColumn("DRAM %", [_percent(row) for row in rows], 85, "right"),
+        ]
     return grid
 
 
-def _cell(cell: Callable[[Row], str], row: Row | None) -> str:
-    return numbers.MISSING if row is None else cell(row)
+def _word(row: Row | None, name: str) -> str:
+    return numbers.MISSING if row is None else row[name] or numbers.MISSING
 
 
-def _groups(rows: Mapping[str, Sequence[Any]]) -> dict[Name, dict[int, Row]]:
-    found: dict[Name, dict[int, Row]] = defaultdict(dict)
-    count = len(rows["key"])
-    for i in range(count):
-        row = {name: values[i] for name, values in rows.items()}
-        if row["batch_size"] is not None:
-            name = (row["family"] or "other", row["subtype"] or "", row["phase"] or "")
-            found[name][row["batch_size"]] = row
+def _number(row: Row | None) -> str:
+    return numbers.significant(None if row is None else row["arithmetic_intensity_flop_per_byte"])
+
+
+def _percent(row: Row | None) -> str:
+    return numbers.percent(None if row is None else row["dram_throughput_pct"])
+
+
+def _titles(series: Sequence[Series], layout: Layout, style: Style) -> str:
+    """Return the line of titles, each above the first column of its family."""
+    begins = []
+    position = 0
+    for column, width in zip(layout.columns, layout.widths, strict=True):
+        if column.header == "bound":
+            begins.append(position)
+        position += width + GAP
+    line = ""
+    for one, begin, end in zip(series, begins, [*begins[1:], style.width + GAP], strict=True):
+        line += " " * (begin - cell_width(line))
+        line += shorten_end(one.title, end - GAP - begin, style.sign("…"))
+    return line
+
+
+def sweep_findings(series: Sequence[Series]) -> list[str]:
+    """Return a sentence per family that says what the batch size does to it."""
+    return [f"{one.title} is {_bounds(one)}{_intensity(one)}." for one in series]
+
+
+def _bounds(series: Series) -> str:
+    bounds = [row["bound"] or "unknown" for row in series.rows.values()]
+    if len(set(bounds)) > 1:
+        return ", ".join(_runs(list(series.rows), bounds))
+    return f"{_bound_words(bounds[0])} at every batch size{_saturation(series)}"
+
+
+def _runs(batches: Sequence[int], bounds: Sequence[str]) -> list[str]:
+    """Say for each run of equal bounds at which batch sizes it lies."""
+    begins = [i for i, bound in enumerate(bounds) if i == 0 or bounds[i - 1] != bound]
+    found = []
+    for begin, end in zip(begins, [*begins[1:], len(bounds)], strict=True):
+        first, last = batches[begin], batches[end - 1]
+        if first == last:
+            where = f"at batch {first}"
+        elif begin == 0:
+            where = f"up to batch {last}"
+        elif end == len(bounds):
+            where = f"from batch {first} on"
+        else:
+            where = f"at batch {first} to {last}"
+        found.append(f"{_bound_words(bounds[begin])} {where}")
     return found
-
-
-def _title(name: Name) -> str:
-    family, subtype, _ = name
-    return family_words(family, subtype)
-
-
-def sweep_findings(
-    rows: Mapping[str, Sequence[Any]], families: Sequence[str] | None = None
-) -> list[str]:
-    """Return a sentence per family that says what the batch size does to it.
-
-    Parameters
-    ----------
-    rows, families
-        As for `sweep_lines`.
-    """
-    groups = {name: of for name, of in _groups(rows).items() if len(of) > 1}
-    names = list(groups)
-    if families is not None:
-        names = [name for family in families for name in groups if name[0] == family]
-    return [_finding(_title(name), groups[name]) for name in names]
-
-
-def _finding(title: str, of_batch: Mapping[int, Row]) -> str:
-    batches = sorted(of_batch)
-    bounds = [of_batch[batch]["bound"] or "unknown" for batch in batches]
-    intensity = _intensity_words([of_batch[batch] for batch in batches])
-    if len(set(bounds)) == 1:
-        return f"{title} is {_bound_words(bounds[0])} at every batch size{intensity}."
-    runs = [
-        f"{_bound_words(bound)} {_range_words(batches, bounds, i)}"
-        for i, bound in enumerate(bounds)
-        if i == 0 or bounds[i - 1] != bound
-    ]
-    return f"{title} is {', '.join(runs)}{intensity}."
 
 
 def _bound_words(bound: str) -> str:
     return "unknown" if bound == "unknown" else f"{bound}-bound"
 
 
-def _range_words(batches: Sequence[int], bounds: Sequence[str], begin: int) -> str:
-    """Say at which batch sizes a run of equal bounds lies that begins at ``begin``."""
-    end = begin
-    while end + 1 < len(bounds) and bounds[end + 1] == bounds[begin]:
-        end += 1
-    if end == len(bounds) - 1:
-        return f"from batch {batches[begin]}" if begin < end else f"at batch {batches[end]}"
-    return (
-        f"up to batch {batches[end]}"
-        if begin == 0
-        else f"at batch {batches[begin]} to {batches[end]}"
-    )
+def _saturation(series: Series) -> str:
+    """Say from which batch size on the limiter is used up, if it stays so."""
+    saturated = [row["regime"] == "saturated" for row in series.rows.values()]
+    if all(saturated):
+        return " and saturated"
+    begin = next((i for i in range(len(saturated)) if all(saturated[i:])), None)
+    return "" if begin is None else f", saturated from batch {list(series.rows)[begin]} on"
 
 
-def _intensity_words(rows: Sequence[Row]) -> str:
-    values = [row["arithmetic_intensity_flop_per_byte"] for row in rows]
+def _intensity(series: Series) -> str:
+    values = [row["arithmetic_intensity_flop_per_byte"] for row in series.rows.values()]
     known = [value for value in values if not numbers.is_missing(value)]
     if len(known) < 2:
         return ""
     low, high = numbers.significant(min(known)), numbers.significant(max(known))
-    if max(known) < 1.5 * min(known):
-        return f": its intensity stays at {low} to {high} FLOP/B"
-    return f": its intensity grows from {low} to {high} FLOP/B"
+    if max(known) < 1.2 * min(known):
+        return f"; its intensity stays at {low if low == high else f'{low} to {high}'} FLOP/B"
+    return f"; its intensity lies between {low} and {high} FLOP/B"

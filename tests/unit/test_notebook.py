@@ -1,0 +1,107 @@
+"""A report and its labels show themselves in a notebook."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from support.labels import GEMM, labels_of, three_launches
+from support.reports import everything, write_report
+
+import nsightlens
+from nsightlens import tables
+from nsightlens.analysis import Classification
+from nsightlens.notebook import ROWS_SHOWN, classification_html, report_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+VOID = {"br", "hr", "img", "meta", "link"}
+
+
+class _Balance(HTMLParser):
+    """Checks that every element that is opened is closed, and collects the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text.append(data)
+
+
+def _text_of(html: str) -> str:
+    parser = _Balance()
+    parser.feed(html)
+    parser.close()
+    assert not parser.open
+    return " ".join("".join(parser.text).split())
+
+
+def _classification(labels: pa.Table, by: str = "launch") -> Classification:
+    return Classification(labels, tables.empty_table(tables.RESOURCES), by)
+
+
+def test_labels_are_a_table_with_the_bound_marked_and_the_reason_at_hand() -> None:
+    """By word and by colour."""
+    html = classification_html(_classification(three_launches()))
+    text = _text_of(html)
+    assert "3 launches" in text
+    assert "flash_fwd_splitkv_kernel" in text
+    for bound in ("memory", "compute", "unknown"):
+        assert f'<span class="{bound}">{bound}</span>' in html
+    assert f'title="{GEMM["reason"]}"' in html
+
+
+def test_a_long_table_is_cut_with_a_word_on_the_rest() -> None:
+    """A notebook is not flooded."""
+    rows = [{"key": str(i)} for i in range(ROWS_SHOWN + 5)]
+    text = _text_of(classification_html(_classification(labels_of(*rows))))
+    assert "... and 5 rows more: .labels holds all." in text
+
+
+def test_an_empty_classification_says_so() -> None:
+    """Without an empty table."""
+    html = classification_html(_classification(labels_of()))
+    assert "0 launches" in _text_of(html)
+    assert "<table>" not in html
+
+
+@pytest.mark.parametrize(("by", "noun"), [("kernel", "1 kernel"), ("family", "1 group")])
+def test_a_group_is_called_what_it_is(by: str, noun: str) -> None:
+    """By kernel or family."""
+    assert _text_of(classification_html(_classification(labels_of({}), by))).startswith(noun)
+
+
+def test_a_report_shows_its_files_and_what_to_do_next(tmp_path: Path) -> None:
+    """One row per file."""
+    report = nsightlens.open_report(write_report(tmp_path, everything()))
+    text = _text_of(report_html(report))
+    assert text.startswith("5 launches, ")
+    assert "NVIDIA H100 80GB HBM3" in text
+    assert "2025.1.0" in text
+    assert "nsightlens.classify(report)" in text
+    assert report._repr_html_() == report_html(report)
+    assert "attention" in nsightlens.classify(report)._repr_html_()
+
+
+def test_no_name_of_a_report_becomes_markup() -> None:
+    """Template arguments are shown, scripts do not run."""
+    evil = '"><script>alert(1)</script>'
+    row = {"kernel": evil, "family": evil, "reason": evil, "bound": evil}
+    html = classification_html(_classification(labels_of(row)))
+    assert "<script>" not in html
+    assert "<script>alert(1)</script>" in _text_of(html)
