@@ -1,4 +1,7 @@
-"""Kernel names as Arrow columns: each distinct name is parsed once."""
+"""Kernel names as Arrow columns: each distinct name is parsed once.
+
+The only module of this package that needs Arrow; `analysis` and the command line call it.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,31 @@ def parse_kernel_names(names: Any) -> pa.Table:
     pyarrow.Table
         One row per input, with dictionary columns ``short_name``, ``family``, ``subtype``,
         ``phase``, ``dtypes`` (joined by ``,``) and ``rule``; null where the name is null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> parse_kernel_names(pa.array(["rms_norm_kernel"]))["family"].to_pylist()
+    ['norm']
     """
-    column = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
+    column = _encoded(names)
     parsed = [
         None if name is None else parse_kernel_name(name) for name in column.dictionary.to_pylist()
     ]
-    return pa.table(
-        {
-            field: pa.array(
-                [None if p is None else _text(getattr(p, field)) for p in parsed], pa.string()
-            )
-            .take(column.indices)
-            .dictionary_encode()
-            for field in _FIELDS
-        }
-    )
+    table = {}
+    for field in _FIELDS:
+        texts = [None if kernel is None else _text(getattr(kernel, field)) for kernel in parsed]
+        distinct = pa.array(texts, pa.string()).dictionary_encode()
+        table[field] = pa.DictionaryArray.from_arrays(
+            distinct.indices.take(column.indices), distinct.dictionary
+        )
+    return pa.table(table)
+
+
+def _encoded(names: Any) -> Any:
+    if isinstance(names, pa.ChunkedArray):
+        names = names.unify_dictionaries().combine_chunks()
+    return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
 
 
 def _text(value: str | tuple[str, ...]) -> str:
@@ -54,6 +63,9 @@ def _text(value: str | tuple[str, ...]) -> str:
 
 def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa.Table:
     """Parse launches that have up to three spellings, by the most telling one of each.
+
+    The demangled name comes first: a function name such as ``Kernel2`` says nothing without its
+    template arguments. Where the first spelling says nothing, the others are asked.
 
     Parameters
     ----------
@@ -65,5 +77,25 @@ def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa
     pyarrow.Table
         As `parse_kernel_names`.
     """
-    plain = [column.cast(pa.string()) for column in (demangled, mangled, function_name)]
-    return parse_kernel_names(pc.coalesce(*plain))
+    spellings = [column.cast(pa.string()) for column in (demangled, mangled, function_name)]
+    best = parse_kernel_names(pc.coalesce(*spellings))
+    for spelling in spellings[1:]:
+        unknown = pc.fill_null(pc.equal(best["family"].cast(pa.string()), "other"), False)
+        if not pc.any(unknown).as_py():
+            break
+        other = parse_kernel_names(pc.if_else(unknown, spelling, None))
+        tells = pc.fill_null(pc.not_equal(other["family"].cast(pa.string()), "other"), False)
+        best = _replaced(best, other, pc.and_(unknown, tells))
+    return best
+
+
+def _replaced(table: pa.Table, other: pa.Table, where: Any) -> pa.Table:
+    if not pc.any(where).as_py():
+        return table
+    columns = {
+        name: pc.if_else(
+            where, other[name].cast(pa.string()), table[name].cast(pa.string())
+        ).dictionary_encode()
+        for name in table.column_names
+    }
+    return pa.table(columns)

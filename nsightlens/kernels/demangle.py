@@ -86,9 +86,10 @@ class _Scanner:
             stop = position + int(token)
             self._name(mangled[position:stop])
             return stop
-        if kind in {"length", "literal"}:
-            value = token if kind == "length" else token[2:-1]
-            self._item(value.replace("n", "-"))
+        if kind == "length":
+            self.pieces.append("=" + token)
+        elif kind == "literal":
+            self._item(token[2:-1].replace("n", "-"))
         elif kind == "substitution" and top == "L":
             self._open[-1] = "L="
         elif kind == "enum":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nsightlens.kernels.fields import architecture, data_types, head_size, tile_shape
 from nsightlens.kernels.model import KernelName
-from nsightlens.kernels.rule import pattern_of
+from nsightlens.kernels.rule import Rule, pattern_of
 from nsightlens.kernels.rulebook import Candidate, candidates, regex
 from nsightlens.kernels.shorten import short_name
 from nsightlens.kernels.spelling import plain_numbers, spelled
@@ -22,7 +22,6 @@ from nsightlens.kernels.words import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.spelling import Spelling
 
 __all__ = ["parse_kernel_name"]
@@ -52,6 +51,11 @@ _LIBRARIES = {
 }  # fmt: skip
 
 
+_NO_RULE = Rule(
+    "", "", "other", "unknown", note="no word of the name says what the kernel computes"
+)
+
+
 def parse_kernel_name(name: str) -> KernelName:
     """Say what a kernel is from its name alone.
 
@@ -72,18 +76,17 @@ def parse_kernel_name(name: str) -> KernelName:
     ('gemm', ('bf16',), '128x256x64')
     """
     spelling = spelled(name)
-    decided = _decide(spelling)
-    if decided is None:
-        return _unknown(name, spelling)
+    decided = _decide(spelling) or Candidate(_NO_RULE, {}, spelling.identifier)
     rule = decided.rule
     groups = _all_groups(decided, spelling)
     dtypes = data_types(rule, groups, spelling, decided.identifier)
+    phase = _phase(decided, spelling) if rule.family == "attention" else "n/a"
     return KernelName(
         name,
-        short_name(spelling, decided, groups, dtypes),
+        short_name(spelling, decided, groups, dtypes, phase),
         rule.family,
         rule.subtype,
-        _phase(decided, spelling) if rule.family == "attention" else "n/a",
+        phase,
         dtypes,
         _library(spelling, rule),
         architecture(rule, groups, spelling),
@@ -92,17 +95,6 @@ def parse_kernel_name(name: str) -> KernelName:
         rule.also,
         rule.id,
         rule.note,
-    )
-
-
-def _unknown(name: str, spelling: Spelling) -> KernelName:
-    return KernelName(
-        name,
-        short_name(spelling, None, {}, ()),
-        "other",
-        "unknown",
-        library=_LIBRARIES.get(spelling.namespaces[0], "") if spelling.namespaces else "",
-        note="no word of the name says what the kernel computes",
     )
 
 
@@ -131,16 +123,15 @@ def _decide(spelling: Spelling) -> Candidate | None:
             return candidate
         weak = weak or candidate
     if vehicle is not None:
-        return _carried(spelling, is_open=vehicle.rule.family == "other") or vehicle
+        return _carried(spelling, vehicle) or vehicle
     return _from_namespaces(spelling) or weak or _from_arguments(spelling, weak_too=True)
 
 
-def _carried(spelling: Spelling, *, is_open: bool) -> Candidate | None:
-    """Return what a vehicle carries; where that is open, its namespaces may tell."""
-    carried = _from_arguments(spelling, weak_too=is_open)
-    if carried is None and is_open:
-        return _from_namespaces(spelling)
-    return carried
+def _carried(spelling: Spelling, vehicle: Candidate) -> Candidate | None:
+    """Return what a vehicle carries; for one that says nothing at all, namespaces may tell."""
+    says_nothing = vehicle.rule.family == "other"
+    named = _from_namespaces(spelling) if says_nothing else None
+    return named or _from_arguments(spelling, weak_too=says_nothing)
 
 
 def _fits_context(rule: Rule, spelling: Spelling) -> bool:

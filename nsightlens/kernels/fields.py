@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["architecture", "data_types", "head_size", "tile_shape"]
+__all__ = ["architecture", "cpp_type_word", "data_types", "head_size", "tile_shape"]
 
 _FLOAT_TYPES = {
     "float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16", "__half2": "fp16",
@@ -87,13 +87,13 @@ def data_types(
     subject
         The identifier that decided.
     """
-    if rule.dtypes:
+    if rule.dtypes or rule.typeless:
         return rule.dtypes
     if "dtype" in groups:
         named = _named_types(rule, groups)
         if named:
             return named
-    types = _cpp_types(_with_cache_type(spelling.arguments), first_only=_is_typed_by_first(rule))
+    types = _argument_types(rule, spelling)
     said = _words(subject, rule)
     if said and (not types or _hides_operand(rule, types, said)):
         return said
@@ -106,8 +106,12 @@ def _named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
 
-def _is_typed_by_first(rule: Rule) -> bool:
-    return rule.family == "attention" or rule.id.startswith(("aten", "cub.", "thrust"))
+def _argument_types(rule: Rule, spelling: Spelling) -> tuple[str, ...]:
+    text = _with_cache_type(spelling.arguments)
+    if rule.family == "attention":
+        return _cpp_types(text, first_only=True, integers=False)
+    # ATen and CUB work on whole numbers too, and name the type of a functor before its result.
+    return _cpp_types(text, first_only=rule.id.startswith(("aten", "cub.", "thrust")))
 
 
 def _hides_operand(rule: Rule, types: tuple[str, ...], said: tuple[str, ...]) -> bool:
@@ -154,10 +158,11 @@ def _bit_types(words: tuple[str, ...]) -> list[str]:
     return [widths[width] for width, unit in pairwise(words) if unit == "bit" and width in widths]
 
 
-def _cpp_types(text: str, *, first_only: bool) -> tuple[str, ...]:
+def _cpp_types(text: str, *, first_only: bool, integers: bool = True) -> tuple[str, ...]:
     """Read C++ types: narrow ones where there are any, because wide ones then accumulate.
 
-    With ``first_only`` the first floating-point type counts, or else the first whole one.
+    With ``first_only`` the first floating-point type counts, or else the first whole one where
+    ``integers`` may count.
     """
     kinds: list[str] = []
     for found in _cpp_type().finditer(text, 0, _TYPE_TEXT):
@@ -169,7 +174,8 @@ def _cpp_types(text: str, *, first_only: bool) -> tuple[str, ...]:
         word = found.group()
         if first_only and word in _FLOAT_TYPES:
             return (_FLOAT_TYPES[word],)
-        kinds.append(_TYPES[word])
+        if integers or word not in _INTEGER_TYPES:
+            kinds.append(_TYPES[word])
     if first_only:
         return tuple(kinds[:1])
     floats = dict.fromkeys(kind for kind in kinds if kind not in _INTEGERS)
@@ -183,6 +189,11 @@ def _cute_types(spelling: Spelling) -> tuple[str, ...]:
     found = re.search(r"tensorptr([a-z]+\d+(?:m\d)?)gmem", spelling.parameters)
     kind = _WORD_TYPES.get(found[1]) if found else None
     return (kind,) if kind else ()
+
+
+def cpp_type_word(spelled: str) -> str:
+    """Return our word for a floating-point C++ type without namespace, or nothing."""
+    return _FLOAT_TYPES.get(spelled, "")
 
 
 def tile_shape(groups: Mapping[str, str]) -> str:

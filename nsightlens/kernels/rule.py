@@ -39,6 +39,8 @@ class Rule(NamedTuple):
         Spelling of a data type in a named group to our word for it, where it is not the usual one.
     dtypes
         Data types that the rule itself implies.
+    typeless
+        What looks like a data type in such names does not tell the operands' type.
     within
         Pattern on the words of the namespaces, which must match too.
     carries
@@ -53,7 +55,8 @@ class Rule(NamedTuple):
         The identifier is only a vehicle: what it carries, in its template arguments, decides, and
         this rule holds when nothing there is known.
     short
-        Format of the short name over the named groups.
+        Format of the short name over the named groups, ``tile``, ``head_size``, ``dtypes``,
+        ``phase`` and ``subject``.
     """
 
     id: str
@@ -74,6 +77,7 @@ class Rule(NamedTuple):
     weak: bool = False
     unwraps: bool = False
     short: str = ""
+    typeless: bool = False
 
     @property
     def settles(self) -> bool:

@@ -10,7 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nsightlens.kernels.fields import head_size, tile_shape
+from nsightlens.kernels.fields import cpp_type_word, head_size, tile_shape
+from nsightlens.kernels.spelling import plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +23,19 @@ __all__ = ["LONGEST", "short_name"]
 
 LONGEST = 40
 
+# The same in every tool's spelling.
+_TOLD = {"false": "0", "true": "1"}
+
+# Identifiers that need the namespace in front to mean anything.
+_VEHICLES = frozenset({"kernel", "Kernel", "Kernel2", "device_kernel", "globalKernel"})
+
 
 def short_name(
     spelling: Spelling,
-    decided: Candidate | None,
+    decided: Candidate,
     groups: Mapping[str, str],
     dtypes: tuple[str, ...],
+    phase: str,
 ) -> str:
     """Shorten a name.
 
@@ -40,40 +48,89 @@ def short_name(
         carries.
     groups
         The named groups that the rule read.
-    dtypes
-        Data types of the kernel.
+    dtypes, phase
+        Of the kernel; they are part of some short names.
+
+    Returns
+    -------
+    str
+        At most `LONGEST` characters.
     """
-    if decided is None:
-        return _cut(spelling.identifier)
+    if spelling.namespaces == ("cuda",):
+        return _cut(spelling.parameters.partition("(")[0].strip(" []"))
     rule, _, subject = decided
-    if rule.short and "tile_m" in groups:
-        return _cut(_formatted(rule.short, groups))
-    if rule.id.startswith("aten") and spelling.arguments:
-        carried = subject if subject != spelling.identifier else _functor(spelling)
+    if rule.short and ("tile_m" in groups or "subject" in rule.short):
+        return _cut(_formatted(rule.short, groups, subject, dtypes, phase))
+    if spelling.arguments and rule.id.startswith("aten"):
+        carried = subject if subject != spelling.identifier else _functor(spelling.arguments)
         if carried:
-            return _vehicle_and_functor(spelling.identifier, carried, dtypes)
-    if not (spelling.arguments or spelling.parameters):
+            return _vehicle_and_functor(spelling, carried, dtypes)
+    subject = _with_namespace(subject, spelling)
+    if not spelling.arguments and not spelling.parameters:
         return _cut(subject)
-    details = ", ".join(d for d in (head_size(groups), tile_shape(groups), *dtypes[:2]) if d)
+    details = _details(subject, groups, dtypes)
+    if subject == spelling.identifier and not head_size(groups):
+        whole = _whole_arguments(spelling.arguments, LONGEST - len(subject) - 2)
+        details = whole or details
     return _cut(subject, f"<{details}>" if details else "")
 
 
-def _formatted(template: str, groups: Mapping[str, str]) -> str:
-    filled = re.sub(r"\{(\w+)\}", lambda found: groups.get(found[1]) or "", template)
+def _whole_arguments(arguments: str, room: int) -> str:
+    """Return all template arguments where they are plain and short, else nothing."""
+    if not arguments or len(arguments) > 4 * LONGEST:
+        return ""
+    text = plain_numbers(arguments)
+    if len(text) > 2 * LONGEST or not _plain_arguments().fullmatch(text):
+        return ""
+    parts = (part.strip().rpartition("::")[2] for part in text.split(","))
+    told = ", ".join(_TOLD.get(part) or cpp_type_word(part) or part for part in parts)
+    return told if len(told) <= room else ""
+
+
+def _with_namespace(identifier: str, spelling: Spelling) -> str:
+    if identifier in _VEHICLES and spelling.namespaces:
+        return f"{spelling.namespaces[-1]}::{identifier}"
+    return identifier
+
+
+def _formatted(
+    template: str, groups: Mapping[str, str], subject: str, dtypes: tuple[str, ...], phase: str
+) -> str:
+    known = {
+        **groups,
+        "tile": tile_shape(groups),
+        "head_size": head_size(groups),
+        "dtypes": ",".join(dtypes),
+        "phase": "" if phase == "unknown" else phase,
+        "subject": subject,
+    }
+    filled = re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], ""), template)
     return " ".join(filled.split())
+
+
+def _details(subject: str, groups: Mapping[str, str], dtypes: tuple[str, ...]) -> str:
+    # A tile beside a head size would leave too little of the identifier.
+    size = head_size(groups) or tile_shape(groups)
+    kinds = [kind for kind in dtypes[:2] if kind not in subject]
+    return ", ".join(part for part in (groups.get("what"), size, *kinds) if part)
+
+
+@cache
+def _plain_arguments() -> re.Pattern[str]:
+    return re.compile(r"[\w:=, -]+")
 
 
 @cache
 def _functor_name() -> re.Pattern[str]:
     # What ATen carries: MulFunctor<float>, neg_kernel_cuda(...), CUDAFunctor_add, MeanOps.
     return re.compile(
-        r"\b(?!gpu_kernel|BinaryFunctor|[AB]UnaryFunctor|func_wrapper|ReduceOp\b)"
+        r"\b(?!gpu_|[AB]?(?:Binary|Unary)Functor\b|func_wrapper|ReduceOp\b)"
         r"([A-Za-z]\w*(?:Functor\w*|Ops)|\w+?_(?:kernel|functor)\w*)\b"
     )
 
 
-def _functor(spelling: Spelling) -> str:
-    found = _functor_name().search(spelling.arguments)
+def _functor(arguments: str) -> str:
+    found = _functor_name().search(arguments)
     return found[1] if found is not None else ""
 
 
@@ -85,14 +142,21 @@ def _functor_noise() -> re.Pattern[str]:
     )
 
 
-def _vehicle_and_functor(vehicle: str, functor: str, dtypes: tuple[str, ...]) -> str:
+def _vehicle_and_functor(spelling: Spelling, functor: str, dtypes: tuple[str, ...]) -> str:
+    vehicle = spelling.identifier
     kind = "reduce" if "reduce" in vehicle else "elementwise"
     operation = _functor_noise().sub("", functor).strip("_") or functor
-    return _cut(f"{kind} {operation}", f" ({', '.join(dtypes)})" if dtypes else "")
+    operation = operation[0].lower() + operation[1:]
+    width = re.match(r"(?:\(int\))?(\d+),", spelling.arguments)
+    vector = f"vec{width[1]}" if width is not None and vehicle.startswith("vectorized") else ""
+    details = ", ".join(part for part in (*dtypes[:1], vector) if part)
+    return _cut(f"{kind} {operation}", f" ({details})" if details else "")
 
 
 def _cut(text: str, suffix: str = "") -> str:
     room = LONGEST - len(suffix)
+    if len(text) > room:
+        text = re.sub(r"_?[kK]ernel$", "", text)
     if len(text) <= room:
         return text + suffix
     if room < 12:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from nsightlens.kernels.rule import Rule
 
 _NVJET = r"nvjet_+(?:(?P<arch>sm\d+)_)?(?P<letters>{letters})(?:_(?P<tile_m>\d+)x(?P<tile_n>\d+)_(?P<tile_k>\d+)x\d+)?"
-_NVJET_SHORT = "nvjet {tile_m}x{tile_n} {letters} {layout}"
-_NVJET_LAYOUT = r"(?:.*_(?P<layout>[TN]{3})\b)?"
+_NVJET_SHORT = "nvjet {tile_m}x{tile_n} {letters} {layout} {split}"
+_NVJET_LAYOUT = r"(?:(?=.*_(?P<split>splitK)))?(?:.*_(?P<layout>[TN]{3})\b)?"
 
 _LEGACY = (
     r"(?:trt_)?(?P<chip>maxwell|pascal|volta|turing|ampere|hopper|blackwell)_(?:(?P<result>[a-z]+\d+)_)?"
@@ -23,7 +23,7 @@ _LEGACY = (
 _CHIPS = {"maxwell": "sm50", "pascal": "sm60", "volta": "sm70", "turing": "sm75", "ampere": "sm80", "hopper": "sm90", "blackwell": "sm100"}
 _CUTLASS_TILE = r"(?:\w*?_(?P<tile_m>\d+)x(?P<tile_n>\d+)(?:_(?P<tile_k>\d+)x\d+)?(?:_(?P<layout>[tn]{2})(?=_|$))?)?"
 _XMMA = (
-    r"sm(?P<sm>\d+)_xmma_gemm_(?P<operands>{operands})_(?P<layout>[tn]{{2}})?"
+    r"sm(?P<sm>\d+)_xmma_gemm_(?:{operands})(?:\w*?_(?P<layout>[tn]{{2}})_[tn]_)?"
     r"(?:.*?tilesize(?P<tile_m>\d+)x(?P<tile_n>\d+)x(?P<tile_k>\d+))?"
 )
 
@@ -41,8 +41,8 @@ NVJET: tuple[Rule, ...] = (
     Rule("nvjet.bare", "nvjet", "gemm", "dense", library="cublaslt"),
 )
 
-_LEGACY_SHORT = "{chip} {result} {instruction}gemm {tile_m}x{tile_n} {layout}"
-_LIBRARY_SHORT = "cutlass {instruction}gemm {dtype} {tile_m}x{tile_n} {layout}"
+_LEGACY_SHORT = "{chip} {result} {instruction}gemm {tile} {layout}"
+_LIBRARY_SHORT = "cutlass {instruction}gemm {dtype} {tile} {layout}"
 
 LEGACY: tuple[Rule, ...] = (
     Rule("cublas.int8", "maxwell|pascal|volta|turing|ampere|hopper", "gemm", "quantised", shape=_LEGACY.format(instruction=r"i\d*"), dtypes=("int8",), types=_CHIPS, library="cublas", short=_LEGACY_SHORT),
@@ -56,16 +56,16 @@ LEGACY: tuple[Rule, ...] = (
     Rule("cublas.complex_double", "maxwell|pascal|volta|turing|ampere|hopper", "gemm", "dense", shape=_LEGACY.format(instruction=r"z\d*"), dtypes=("complex128",), types=_CHIPS, library="cublas", short=_LEGACY_SHORT),
 )
 
-_XMMA_SHORT = "sm{sm}_xmma_gemm {tile_m}x{tile_n}x{tile_k} {layout}"
+_XMMA_SHORT = "sm{sm}_xmma_gemm {dtypes} {tile} {layout}"
 
 XMMA: tuple[Rule, ...] = (
-    Rule("xmma.bf16", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands=r"bf16bf16_\w+?"), dtypes=("bf16",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.fp16", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands=r"f16f16_\w+?"), dtypes=("fp16",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.tf32", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands=r"(?:f32f32_tf32|tf32f32_|tf32tf32_)\w*?"), dtypes=("tf32",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.fp32", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands=r"f32f32_f32\w*?"), dtypes=("fp32",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.fp64", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands=r"f64f64_\w+?"), dtypes=("fp64",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.int8", "xmma gemm -implicit", "gemm", "quantised", shape=_XMMA.format(operands=r"i8i\w+?"), dtypes=("int8",), library="cublas", short=_XMMA_SHORT),
-    Rule("xmma.fp8", "xmma gemm -implicit", "gemm", "quantised", shape=_XMMA.format(operands=r"(?:e4m3|e5m2)\w+?"), dtypes=("fp8_e4m3",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.bf16", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands="bf16bf16_"), dtypes=("bf16",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.fp16", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands="f16f16_"), dtypes=("fp16",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.tf32", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands="f32f32_tf32|tf32f32_|tf32tf32_"), dtypes=("tf32",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.fp32", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands="f32f32_f32"), dtypes=("fp32",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.fp64", "xmma gemm -implicit", "gemm", "dense", shape=_XMMA.format(operands="f64f64_"), dtypes=("fp64",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.int8", "xmma gemm -implicit", "gemm", "quantised", shape=_XMMA.format(operands="i8i"), dtypes=("int8",), library="cublas", short=_XMMA_SHORT),
+    Rule("xmma.fp8", "xmma gemm -implicit", "gemm", "quantised", shape=_XMMA.format(operands="e4m3|e5m2"), dtypes=("fp8_e4m3",), library="cublas", short=_XMMA_SHORT),
     Rule("xmma.any", "xmma gemm -implicit", "gemm", "dense", library="cublas"),
 )
 

@@ -22,12 +22,12 @@ _GGML_TYPES = {
 _GGML_TYPES |= {name: name for name in _GGML_TYPES.values()}
 _GGML = r"ggml_type=(?P<dtype>\d+)"
 _GGML_NAMED = r"^(?P<dtype>q\d_[\dK]|iq\d_\w+)"
-_BLOCK = r"^\d+, \d+, (?P<tile_m>\d+), (?P<tile_n>\d+), (?P<tile_k>\d+), "
+_BLOCK = r"^(?P<n>\d+), (?P<k>\d+), (?P<tile_m>\d+), (?P<tile_n>\d+), (?P<tile_k>\d+), "
 _MARLIN = r"^(?P<dtype>\d{15,16}), (?P<dtype2>\d{15,16})"
 
 DEEP_GEMM: tuple[Rule, ...] = (
-    Rule("deep_gemm.grouped", "gemm fp8|bf16", "gemm", "grouped_quantised", shape=r"fp8_gemm_kernel", carries=r"GemmType=[12]", reads=(_BLOCK,), dtypes=("fp8_e4m3",), library="deepgemm", arch="sm90"),
-    Rule("deep_gemm.dense", "gemm fp8", "gemm", "quantised", shape=r"fp8_gemm_kernel", within="deep", reads=(_BLOCK,), dtypes=("fp8_e4m3",), library="deepgemm", arch="sm90"),
+    Rule("deep_gemm.grouped", "gemm fp8|bf16", "gemm", "grouped_quantised", shape=r"fp8_gemm_kernel", carries=r"GemmType=[12]", reads=(_BLOCK,), dtypes=("fp8_e4m3",), library="deepgemm", arch="sm90", short="fp8_gemm N{n} K{k} {tile}"),
+    Rule("deep_gemm.dense", "gemm fp8", "gemm", "quantised", shape=r"fp8_gemm_kernel", within="deep", reads=(_BLOCK,), dtypes=("fp8_e4m3",), library="deepgemm", arch="sm90", short="fp8_gemm N{n} K{k} {tile}"),
     Rule("deep_gemm.impl_fp4", "gemm fp8 fp4 impl", "gemm", "quantised", shape=r"(?P<arch>sm\d+)_", library="deepgemm", note="operands may be fp8 x fp8 or fp8 x fp4: the template arguments say which"),
     Rule("deep_gemm.impl", "gemm fp8 impl", "gemm", "quantised", shape=r"(?P<arch>sm\d+)_fp8_", dtypes=("fp8_e4m3",), library="deepgemm"),
     Rule("deep_gemm.impl_bf16", "gemm bf16 impl", "gemm", "dense", shape=r"(?P<arch>sm\d+)_bf16_", dtypes=("bf16",), library="deepgemm"),

@@ -18,8 +18,8 @@ _FMHA = (
     r"(?:.*?Q(?P<tile_m>\d+)Kv(?P<tile_n>\d+))?"
 )
 _BMM = rf"(?:bmm|gemm)_(?:{_TYPE})_(?P<dtype>{_TYPE})(?P<dtype2>{_TYPE})(?:.*?_t(?P<tile_m>\d+)x(?P<tile_n>\d+)x(?P<tile_k>\d+))?"
-_FMHA_SHORT = "fmhaSm{sm} H{head_dim} Q{tile_m}Kv{tile_n} {phase}"
-_BMM_SHORT = "bmm {dtype} {tile_m}x{tile_n}x{tile_k}"
+_FMHA_SHORT = "fmhaSm{sm} {dtypes} H{head_size} {tile} {phase}"
+_BMM_SHORT = "bmm {dtypes} {tile}"
 _V2 = r"fmha_v2_\w*?(?P<dtype>fp16|bf16|e4m3|int8|fp32)(?:_fp32|_fp16)?_(?P<tile_m>\d+)_(?P<tile_n>\d+)_(?:ldgsts_)?S_(?:[a-z_]+?_)?(?P<head_dim>\d+)(?:x(?P<head_dim_v>\d+))?"
 
 RULES: tuple[Rule, ...] = (

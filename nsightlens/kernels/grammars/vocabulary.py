@@ -169,7 +169,7 @@ VECTOR_WORK: tuple[Rule, ...] = (
     Rule("words.embedding_quantised", "take dequantize|dequant", "embedding", "quantised_embedding", also=("quantise",)),
     Rule("words.embedding", "embedding|embeddings|embed|wte|vocab", "embedding", "generic"),
     Rule("words.encoder", "encoder forward|backward kernel", "embedding", "generic"),
-    Rule("words.act_and_mul", "act|silu|gelu|gelutanh|relu mul|gate", "activation", "gated"),
+    Rule("words.act_and_mul", "act|silu|gelu|gelutanh|relu mul|gate", "activation", "gated", reads=(r"(?P<what>gelu_tanh|gelu_quick|gelu|silu|relu)",)),
     Rule("words.gated_activation", "swiglu|geglu|glu|silu2|reglu|swigluoai|gated -delta", "activation", "gated", shape=r"(?i)\w*(?:glu|silu|gated_?act|gated_op)"),
     Rule("words.activation", ACTIVATION, "activation", "generic"),
     Rule("words.penalties", "penalty|penalties|bin|bitmask|counts output|token|repetition|kernel|apply|inplace", "softmax_sampling", "penalties"),

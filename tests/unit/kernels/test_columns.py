@@ -1,0 +1,69 @@
+"""Kernel names as Arrow columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from nsightlens.kernels import columns, parse_kernel_name, parse_kernel_names, parse_launch_kernels
+
+if TYPE_CHECKING:
+    from nsightlens.kernels.model import KernelName
+
+FIELDS = ["short_name", "family", "subtype", "phase", "dtypes", "rule"]
+
+
+def test_a_column_gives_one_row_per_input() -> None:
+    """Nulls stay null, and every form of a string column is understood."""
+    plain = pa.array(["rms_norm_kernel", None, "ampere_sgemm_64x64_nn", "rms_norm_kernel"])
+    for column in (plain, plain.dictionary_encode(), pa.chunked_array([plain[:1], plain[1:]])):
+        table = parse_kernel_names(column)
+        assert table.column_names == FIELDS
+        assert table["family"].to_pylist() == ["norm", None, "gemm", "norm"]
+        assert table["dtypes"].to_pylist() == ["", None, "fp32", ""]
+
+
+def test_chunks_with_different_dictionaries_are_read() -> None:
+    """A table put together from several reports has a dictionary in every chunk."""
+    chunks = [pa.array(names).dictionary_encode() for names in (["softmax"], ["x_gemm", "softmax"])]
+    families = parse_kernel_names(pa.chunked_array(chunks))["family"].to_pylist()
+    assert families == ["softmax_sampling", "gemm", "softmax_sampling"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_an_empty_column_gives_an_empty_table(kind: pa.DataType) -> None:
+    """A report without launches has the same columns."""
+    table = parse_kernel_names(pa.chunked_array([], type=kind))
+    assert (table.num_rows, table.column_names) == (0, FIELDS)
+
+
+def test_a_repeated_name_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million launches of two kernels cost two parses."""
+    parsed = []
+
+    def counting(name: str) -> KernelName:
+        parsed.append(name)
+        return parse_kernel_name(name)
+
+    monkeypatch.setattr(columns, "parse_kernel_name", counting)
+    parse_kernel_names(pa.array(["a_gemm", "softmax"] * 500))
+    assert sorted(parsed) == ["a_gemm", "softmax"]
+
+
+def test_the_most_telling_spelling_of_a_launch_decides() -> None:
+    """Demangled first; where it says nothing the mangled name, then the function name."""
+    mangled = "_ZN7cutlass7Kernel2I35cutlass_80_simt_sgemm_64x64_8x5_nn_EEvNT_6ParamsE"
+    table = parse_launch_kernels(
+        pa.array(["void rms_norm<4>(float*)", None, "Kernel2", "step", None]),
+        pa.array(["Kernel2", "softmax_kernel", "Kernel2", "gelu_kernel", None]),
+        pa.array([None, None, mangled, None, None]),
+    )
+    assert table["family"].to_pylist() == ["norm", "softmax_sampling", "gemm", "activation", None]
+
+
+def test_launches_without_any_telling_name_stay_other() -> None:
+    """Nothing is guessed where no spelling tells."""
+    table = parse_launch_kernels(pa.array(["step"]), pa.array(["step"]), pa.array(["_Z4stepv"]))
+    assert table["family"].to_pylist() == ["other"]
