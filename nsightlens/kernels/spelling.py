@@ -18,10 +18,11 @@ __all__ = ["Spelling", "plain_numbers", "spelled"]
 # Names of the CUTLASS template library run to tens of kilobytes; what decides stands early.
 _LONGEST = 6000
 
-_ANONYMOUS = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::")
+_ANONYMOUS = r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::"
+# Compiled at import: every C++ name needs it. The others wait for a name that does.
 _OPENING = re.compile(r"[<(]")
-_TRITON_ARGUMENTS = re.compile(r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$")
-_CUTE_DSL = re.compile(r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$")
+_TRITON_ARGUMENTS = r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$"
+_CUTE_DSL = r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$"
 
 
 class Spelling(NamedTuple):
@@ -70,14 +71,14 @@ def spelled(name: str) -> Spelling:
     if "(" not in text and "<" not in text and ":" not in text:
         identifier = text.rpartition(" ")[2]
         if "_0" in identifier:
-            identifier = _TRITON_ARGUMENTS.sub("", identifier)
+            identifier = re.sub(_TRITON_ARGUMENTS, "", identifier)
         return Spelling(identifier)
     return _cpp(text)
 
 
 def _cpp(text: str) -> Spelling:
     if "unnamed" in text or "anonymous" in text:
-        text = _ANONYMOUS.sub("", text)
+        text = re.sub(_ANONYMOUS, "", text)
     if text.startswith("void "):
         text = text[5:]
     elif text.startswith("std::enable_if"):
@@ -99,7 +100,7 @@ def _cpp(text: str) -> Spelling:
 
 def _cute_dsl(text: str) -> Spelling:
     head, _, parameters = text.partition("_object_at_")
-    found = _CUTE_DSL.match(head)
+    found = re.match(_CUTE_DSL, head)
     if found is None or not found["kernel"]:
         return Spelling(head.removeprefix("kernel_cutlass_").removeprefix("kernel_"), ("cutedsl",))
     module = tuple(part for part in found["module"].split("_") if part)
