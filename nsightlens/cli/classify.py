@@ -109,20 +109,22 @@ def _pieces(
 ) -> Iterable[str]:
     import pyarrow as pa
 
-    from nsightlens.cli.source import source_of
-    from nsightlens.render.delimited import csv_pieces
-    from nsightlens.render.envelope import envelope_pieces
-    from nsightlens.render.rows import plain_rows
-
     form = chosen_format(args)
     if form == "table":
         return [_text(args, report, labels, order)]
     shown = labels.take(pa.array(order, pa.int64()))
     if form == "markdown":
         return [_markdown(args, shown)]
+    from nsightlens.render.rows import plain_rows
+
     rows = plain_rows(shown)
     if form == "csv":
+        from nsightlens.render.delimited import csv_pieces
+
         return csv_pieces(labels.column_names, rows)
+    from nsightlens.cli.source import source_of
+    from nsightlens.render.envelope import envelope_pieces
+
     options = {
         name: getattr(args, name)
         for name in ("by", "kernel", "family", "nvtx", "grid", "sort", "limit")

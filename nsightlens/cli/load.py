@@ -7,8 +7,7 @@ code is that of the command.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.cli.exit_codes import ExitCode, code_of
 from nsightlens.cli.talk import say
@@ -28,16 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "passing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The files behind the arguments, and the arguments that stand for none."""
 
     paths: tuple[Path, ...]
     unread: tuple[tuple[str, NsightLensError], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What was read.
 
     Parameters

@@ -6,9 +6,8 @@ Takes tables and returns a string (`classification_text`); the columns are those
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import columns, facts, numbers, summary, sweep
 from nsightlens.render.grid import GridColumn, Layout, arrange, indented
@@ -30,8 +29,7 @@ _REASONS_SHOWN = 3
 _SERIES_SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ClassificationView:
+class ClassificationView(NamedTuple):
     """What is shown, besides the style.
 
     Parameters
@@ -64,7 +62,7 @@ class ClassificationView:
     reasons: bool | None = None
     warnings: Sequence[str] = ()
     remedy: str = ""
-    next_commands: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    next_commands: Sequence[tuple[str, str]] = ()
 
 
 def classification_text(view: ClassificationView, style: Style) -> str:

@@ -8,8 +8,7 @@ is narrow, documented in ``docs/reference/cli.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nsightlens.render import numbers
 from nsightlens.render.grid import GridColumn
@@ -53,8 +52,7 @@ def limiter_words(resource: str | None) -> str:
     return _RESOURCE_WORDS.get(resource, resource.replace("_", " "))
 
 
-@dataclass(frozen=True, slots=True)
-class _Spec:
+class _Spec(NamedTuple):
     """How one column is made; ``needs`` are the columns of the table that it reads."""
 
     name: str

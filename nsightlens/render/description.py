@@ -133,9 +133,11 @@ def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Sty
     for column in missing:
         section = column["sections"][0] if column["sections"] else ""
         count = column["missing_count"]
-        note = "" if count == total else f" (in {count} of {total} launches)"
+        note = "" if count == total else f" ({count})"
         by_section.setdefault(section, []).append(column["column"] + note)
-    lines = ["", style.paint("  cannot fill", "head")]
+    is_partial = any(column["missing_count"] < total for column in missing)
+    about = f" (in brackets: launches without a value, of {total})" if is_partial else ""
+    lines = ["", "  " + style.paint("cannot fill", "head") + about]
     for section, names in by_section.items():
         lines.append(f"    ncu --section {section} adds" if section else "    no section adds")
         lines += indented(", ".join(names), style, 8)

@@ -6,8 +6,7 @@ the labels mean into sentences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import numbers, summary
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ReportFacts", "notes", "report_facts", "short_version"]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFacts:
+class ReportFacts(NamedTuple):
     """One report in a line.
 
     ``ncu_version`` and ``clock_control`` are ``None`` where the report does not say.

@@ -7,8 +7,7 @@ below that. A number is never cut.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nsightlens.render.style import cell_width, shorten_end, shorten_middle
 
@@ -25,8 +24,7 @@ _LEAST = 6
 """[character] A flexible column is never narrower: less than that says nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(NamedTuple):
     r"""One column of a text table.
 
     Parameters
@@ -64,8 +62,7 @@ class GridColumn:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Columns with the widths that were found for them."""
 
     columns: tuple[GridColumn, ...]

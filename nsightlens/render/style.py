@@ -7,7 +7,7 @@ environment. The bounds are told apart by words first: a colour only repeats the
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Style", "cell_width", "plain", "shorten_end", "shorten_middle"]
 
@@ -21,8 +21,7 @@ _SGR = {
 _SIGNS = {"…": "..", "·": "|", "→": "->", "─": "-", "×": "x", "≥": ">=", "≤": "<="}  # noqa: RUF001
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """What the output can show.
 
     Parameters

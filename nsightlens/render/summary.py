@@ -6,8 +6,7 @@ Works on columns as Python sequences, one entry per row of the table; nothing is
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import numbers
 
@@ -20,8 +19,7 @@ __all__ = ["BOUNDS", "BoundShare", "UnknownReason", "bound_shares", "failed_coun
 BOUNDS = ("memory", "compute", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
-class BoundShare:
+class BoundShare(NamedTuple):
     """How the time of one family divides over the bounds.
 
     ``duration_ns`` [ns] is that of the launches with a duration; ``share_pct`` [%] of it by
@@ -34,8 +32,7 @@ class BoundShare:
     launch_count: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownReason:
+class UnknownReason(NamedTuple):
     """One reason for the bound ``unknown`` and the number of launches that have it."""
 
     reason: str

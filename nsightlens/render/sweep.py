@@ -5,8 +5,7 @@ The picture that shows whether a family stays on one side of the ridge or crosse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import numbers
 from nsightlens.render.columns import family_words
@@ -23,8 +22,7 @@ __all__ = ["Series", "series_of", "sweep_findings", "sweep_lines"]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(NamedTuple):
     """One family along the batch size.
 
     Parameters
