@@ -5,19 +5,28 @@ Run by ``make docs``, which fails if a committed page differs from what the code
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import nsightlens
 from nsightlens import tables
 from nsightlens.metrics import launches_schema, stalls_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pyarrow as pa
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 HEADER = "<!-- Written by scripts/make_reference.py. Change the code, then run `make docs`. -->\n\n"
+
+MODULES = (
+    "nsightlens", "nsightlens.readers", "nsightlens.analysis", "nsightlens.metrics",
+    "nsightlens.kernels", "nsightlens.steps", "nsightlens.devices", "nsightlens.units",
+    "nsightlens.ncurep", "nsightlens.store", "nsightlens.example", "nsightlens.errors",
+)  # fmt: skip
 
 TABLES = (
     ("launches", "One row per result of the report.", launches_schema),
@@ -70,16 +79,44 @@ def tables_page() -> str:
 
 
 def api_page() -> str:
-    """Return the page that documents every public name."""
-    parts = [HEADER + "# Python API\n\nThe names of `nsightlens.__all__`.\n"]
-    for name in nsightlens.__all__:
-        value = getattr(nsightlens, name)
-        if not callable(value):
-            parts.append(f"## {name}\n\nVersion of the package.\n")
-            continue
-        signature = "" if isinstance(value, type) else str(inspect.signature(value))
-        parts.append(f"## {name}\n\n```text\n{name}{signature}\n\n{inspect.getdoc(value)}\n```\n")
+    """Return the page that documents every public name, module by module."""
+    intro = (
+        "# Python API\n\nEach section is a module with the names of its `__all__`;\n"
+        "`nsightlens` itself is what most programs need.\n"
+    )
+    return HEADER + intro + "\n" + "\n".join(map(_module_section, MODULES))
+
+
+def _module_section(name: str) -> str:
+    module = importlib.import_module(name)
+    parts = [f"## {name}\n\n{(module.__doc__ or '').splitlines()[0]}\n"]
+    parts += [_object_section(public, getattr(module, public)) for public in sorted(module.__all__)]
     return "\n".join(parts)
+
+
+def _object_section(name: str, value: object) -> str:
+    if inspect.isclass(value):
+        text = f"class {name}\n\n{inspect.getdoc(value)}"
+        text += "".join(_members(value))
+    elif callable(value):
+        text = f"{name}{_signature(value)}\n\n{inspect.getdoc(value)}"
+    else:
+        text = f"{name}: {type(value).__name__}"
+    return f"### {name}\n\n```text\n{text}\n```\n"
+
+
+def _signature(function: Callable[..., object]) -> str:
+    return str(inspect.signature(function)).replace("'", "")
+
+
+def _members(owner: type) -> Iterator[str]:
+    """Yield the public methods and properties that a class defines itself."""
+    for name, member in vars(owner).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or member
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        call = _signature(function) if function is member else ""
+        yield f"\n\n.{name}{call}\n{textwrap.indent(inspect.getdoc(function) or '', '    ')}"
 
 
 def pages() -> dict[str, str]:
