@@ -143,7 +143,8 @@ def measure_activity(store: MetricStore) -> Activity:
 
     On chips whose fma pipe has a heavy and a light half, only the heavy one does integer
     multiply-adds. Where it is busy with these (see `HEAVY_ONLY`), its activity is the integer
-    side's, and FP32 gets the activity of the light half, ``2 fma - heavy``.
+    side's, and FP32 gets the activity of the light half, ``2 fma - heavy``. Else the pipe is as
+    busy as its busier half.
     """
     lists = {side: _listed_counters(store, name) for side, name in _BREAKDOWNS.items()}
     listed = (name for found in lists.values() for one in found for name in one.counters)
@@ -195,7 +196,7 @@ def _split_fma(fraction: dict[str, NDArray[np.float64]], count: int) -> None:
     is_integer = fma < HEAVY_ONLY * heavy
     light = np.maximum(2.0 * fma - heavy, 0.0)
     if "fma" in fraction:
-        fraction["fp32"] = np.where(is_integer, light, fma)
+        fraction["fp32"] = np.where(is_integer, light, np.fmax(fma, heavy))
     if is_integer.any():
         integer = fraction.get("integer", missing)
         fraction["integer"] = np.where(is_integer, np.fmax(integer, heavy), integer)

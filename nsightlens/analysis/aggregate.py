@@ -133,9 +133,12 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         memory_ceiling_ns=_sum_counting(usage.memory_ceiling_ns, groups, counts),
         is_compute_complete=groups.all(usage.is_compute_complete | ~counts),
         is_memory_complete=groups.all(usage.is_memory_complete | ~counts),
+        flop_ns=_sum_known(usage.flop_ns, groups),
         flop_low_ns=_sum_counting(usage.flop_low_ns, groups, counts),
         flop_high_ns=_sum_counting(usage.flop_high_ns, groups, counts),
         has_flop_counts=groups.all(usage.has_flop_counts | ~counts) & groups.any(counts),
+        dram_ns=np.where(groups.any(counts), _sum_dram(usage, groups, counts), np.nan),
+        is_dram_counted=groups.all(usage.is_dram_counted | ~counts) & groups.any(counts),
         is_analytic=groups.any(usage.is_analytic),
         boost_ratio=groups.mean(usage.boost_ratio, usage.duration_ns),
     )
@@ -152,6 +155,11 @@ def _sum_counting(
     """Add up the launches that count; what is not known of one of them is not bounded."""
     bounded = np.where(np.isnan(values), np.inf, values)
     return groups.sum(np.where(counts, bounded, 0.0))
+
+
+def _sum_dram(usage: Usage, groups: Groups, counts: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Add up the time for DRAM; NaN where that of a launch that counts is not known."""
+    return groups.sum(np.where(counts, usage.dram_ns, 0.0))
 
 
 def _sum_work(usage: Usage, groups: Groups, counts: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -117,9 +117,12 @@ def _usage_of_shapes(
         memory_ceiling_ns=dram_ns,
         is_compute_complete=~yes,
         is_memory_complete=yes,
+        flop_ns=time_ns[: len(FLOP_RESOURCES)],
         flop_low_ns=low,
         flop_high_ns=high,
         has_flop_counts=yes,
+        dram_ns=dram_ns,
+        is_dram_counted=yes,
         is_analytic=yes,
         boost_ratio=usage.boost_ratio,
     )

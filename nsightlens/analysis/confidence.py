@@ -77,7 +77,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     fraction = usage.fraction()
     most = np.nanmax(np.where(np.isnan(fraction), 0.0, fraction), axis=0)
     # A tensor pipe that is busier than every pipe whose work was counted.
-    tensor_active = fraction[INDEX["tensor"]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tensor_active = usage.flop_ns[INDEX["tensor"]] / usage.duration_ns
     is_tensor = (decision.flop_resource == INDEX["tensor"]) & (tensor_active > 0)
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
@@ -121,7 +122,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
 
 def _why_roofline_is_open(usage: Usage) -> Any:
     """Say what the classical roofline lacks."""
-    has_dram = ~np.isnan(usage.time_ns[INDEX["dram"]])
+    has_dram = ~np.isnan(usage.dram_ns)
     lacking = pc.if_else(pa.array(usage.has_flop_counts), _NO_FP16, _NO_FLOP)
     lacking = pc.if_else(pa.array(has_dram), lacking, "DRAM was not measured")
     return concat("the classical roofline is not decided: ", lacking)

@@ -117,7 +117,7 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
     rows = np.arange(len(usage))
     flop_resource, flop_time = _largest_flop(usage)
     roofline = _roofline_bound(usage)
-    ratio = _quotient(flop_time, usage.time_ns[INDEX["dram"]])
+    ratio = _quotient(flop_time, usage.dram_ns)
     ratio = np.where(roofline == UNKNOWN, np.nan, ratio)
     ridge = _ridge_point(usage, flop_resource)
     top = np.fmax(compute, memory)
@@ -170,9 +170,10 @@ def _ceiling(fraction: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _quotient(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide, NaN where the divisor is not positive."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(b > 0, a / b, np.nan)
+    """Divide, NaN where the divisor is not positive or too small to divide by."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        quotient = np.where(b > 0, a / b, np.nan)
+    return np.where(np.isfinite(quotient), quotient, np.nan)
 
 
 def _bound(
@@ -195,7 +196,7 @@ def _limiter(fraction: NDArray[np.float64], bound: NDArray[np.int8]) -> NDArray[
 
 
 def _largest_flop(usage: Usage) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    times = usage.time_ns[: len(FLOP_RESOURCES)]
+    times = usage.flop_ns
     known = np.where(np.isnan(times), -np.inf, times)
     largest = known.max(axis=0)
     # With no floating-point work at all the roof that stands for it is that of FP32.
@@ -206,7 +207,7 @@ def _largest_flop(usage: Usage) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
 
 def _roofline_bound(usage: Usage) -> NDArray[np.int8]:
     low, high = usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0)
-    dram = usage.time_ns[INDEX["dram"]]
+    dram = usage.dram_ns
     is_memory = (dram > 0) & (high < dram)
     is_compute = (low > 0) & (low >= dram)
     return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
@@ -251,6 +252,6 @@ def _regime(
 def _evidence(
     usage: Usage, bound: NDArray[np.int8], roofline: NDArray[np.int8]
 ) -> NDArray[np.int8]:
-    has_counters = usage.has_flop_counts & usage.is_counted[INDEX["dram"]] & (roofline != UNKNOWN)
+    has_counters = usage.has_flop_counts & usage.is_dram_counted & (roofline != UNKNOWN)
     code = np.where(usage.is_analytic, ANALYTIC, np.where(has_counters, COUNTERS, THROUGHPUT))
     return np.where(bound == UNKNOWN, NONE, code).astype(np.int8)

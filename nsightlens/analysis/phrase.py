@@ -29,7 +29,10 @@ def significant(values: NDArray[np.float64]) -> Any:
     ['0.988', '295', '1234', None]
     """
     known = np.where(np.isnan(values), 0.0, values)
-    texts = np.where(np.abs(known) >= 99.95, _format("%.0f", known), _format("%.3g", known))
+    is_plain = (np.abs(known) >= 99.95) & (np.abs(known) < 1e6)
+    texts = np.where(
+        is_plain, _format("%.0f", np.where(is_plain, known, 0.0)), _format("%.3g", known)
+    )
     return pa.array(texts, pa.string(), mask=np.isnan(values))
 
 

@@ -168,10 +168,12 @@ def _roofline(usage: Usage, decision: Decision) -> Any:
     roofline, ridge = decision.roofline_bound, decision.ridge_point
     intensity = decision.arithmetic_intensity
     is_known = roofline != UNKNOWN
-    flop_fraction = usage.fraction()[decision.flop_resource, rows]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flop_fraction = usage.flop_ns[decision.flop_resource, rows] / usage.duration_ns
+        dram_fraction = usage.dram_ns / usage.duration_ns
     flop = concat(
         choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(flop_fraction),
-        " against DRAM ", percent(usage.fraction()[INDEX["dram"]]),
+        " against DRAM ", percent(dram_fraction),
     )  # fmt: skip
     side = choose(np.where(roofline == MEMORY, 0, 1), ("left", "right"))
     has_intensity = is_known & ~np.isnan(intensity) & ~np.isnan(ridge)

@@ -76,7 +76,8 @@ class Usage:
     duration_ns
         [ns] NaN where it was not measured. Shape (n,).
     time_ns
-        [ns] Best value of each roofline time; NaN where unknown. Shape (R, n).
+        [ns] How long each resource was busy: its roofline time, or the time in which it was active
+        where that is longer or the only one known; NaN where unknown. Shape (R, n).
     is_counted
         The time comes from counted work, not from activity. Shape (R, n).
     work
@@ -89,10 +90,15 @@ class Usage:
         [ns] No resource of that side needed longer; infinite where nothing bounds it. Shape (n,).
     is_compute_complete, is_memory_complete
         Every part of the side was measured: the ceiling is the maximum of ``time_ns``. Shape (n,).
-    flop_low_ns, flop_high_ns
-        [ns] Bounds of the time for floating-point and tensor work. Shape (F, n).
+    flop_ns, flop_low_ns, flop_high_ns
+        [ns] Time for floating-point and tensor operations: best value (NaN where unknown) and
+        bounds. Shape (F, n).
     has_flop_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
+    dram_ns
+        [ns] Time for DRAM bytes, counted where they were; NaN where unknown. Shape (n,).
+    is_dram_counted
+        They were. Shape (n,).
     is_analytic
         The usage is that of annotated shapes, not measured. Shape (n,).
     boost_ratio
@@ -109,9 +115,12 @@ class Usage:
     memory_ceiling_ns: NDArray[np.float64]
     is_compute_complete: NDArray[np.bool_]
     is_memory_complete: NDArray[np.bool_]
+    flop_ns: NDArray[np.float64]
     flop_low_ns: NDArray[np.float64]
     flop_high_ns: NDArray[np.float64]
     has_flop_counts: NDArray[np.bool_]
+    dram_ns: NDArray[np.float64]
+    is_dram_counted: NDArray[np.bool_]
     is_analytic: NDArray[np.bool_]
     boost_ratio: NDArray[np.float64]
 

@@ -88,7 +88,7 @@ def test_a_side_is_complete_where_every_listed_part_has_a_value() -> None:
 @pytest.mark.parametrize(
     ("fma", "heavy", "fp32", "integer"),
     [
-        (40.0, 41.0, 0.40, None),  # both halves do FP32
+        (40.0, 41.0, 0.41, None),  # both halves do FP32: as busy as the busier one
         (41.4, 77.9, 0.049, 0.779),  # the heavy half does integers
         (40.0, None, 0.40, None),  # a chip with one pipe
     ],

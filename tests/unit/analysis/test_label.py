@@ -164,7 +164,18 @@ def test_one_counter_is_enough_where_it_explains_the_active_pipe() -> None:
     work = {"sm__ops_path_tensor_src_bf16_dst_fp32.sum": 0.55 * TENSOR_PEAK * MS}
     label = label_of(parts(dram=10, tensor=60, issue=20), dram_bytes(0.1), flop_counts(), work)
     assert (label["limiter"], label["evidence"]) == ("tensor_bf16", "counters")
-    assert label["limiter_fraction"] == pytest.approx(0.55)
+    assert label["limiter_fraction"] == pytest.approx(0.60)
+    assert label["bound_ratio"] == pytest.approx(5.5)
+
+
+def test_a_pipe_is_as_busy_as_it_was_active_and_does_what_was_counted() -> None:
+    """FP64 additions alone: the pipe is used up at half of the peak FLOP rate."""
+    work = flop_counts(fp64=0.5 * 132 * 128 * 1.5e9 * MS) | tensor_counts()
+    label = label_of(parts(fp64=100, dram=60, issue=25), dram_bytes(0.6), work)
+    assert (label["bound"], label["limiter"]) == ("compute", "fp64")
+    assert label["limiter_fraction"] == pytest.approx(1.0)
+    assert (label["roofline_bound"], label["evidence"]) == ("memory", "counters")
+    assert label["bound_ratio"] == pytest.approx(0.5 / 0.6)
 
 
 def test_tensor_work_of_unknown_activity_is_bounded_by_the_sm_throughput() -> None:

@@ -39,8 +39,8 @@ def test_a_percentage_is_whole_from_ten_on(fraction: float, text: str | None) ->
 
 def test_a_number_has_three_significant_digits() -> None:
     """Without an exponent where it can be read."""
-    values = np.array([0.98765, 12.345, 99.96, 1234.5, 0.0, np.nan])
-    assert significant(values).to_pylist() == ["0.988", "12.3", "100", "1234", "0", None]
+    values = np.array([0.98765, 12.345, 99.96, 1234.5, 3e9, 0.0, np.nan])
+    assert significant(values).to_pylist() == ["0.988", "12.3", "100", "1234", "3e+09", "0", None]
 
 
 def test_a_rate_has_the_prefix_of_its_peak() -> None:
