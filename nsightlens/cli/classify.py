@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from nsightlens.analysis.classification import By
     from nsightlens.cli.load import Loaded
+    from nsightlens.render.facts import ReportFacts
     from nsightlens.report import Report
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
@@ -159,13 +160,12 @@ def _order(labels: pa.Table, by: str, sort: str | None) -> list[int]:
 
 
 def _text(args: argparse.Namespace, report: Report, labels: pa.Table, order: Sequence[int]) -> str:
-    from nsightlens.cli.source import facts_of
     from nsightlens.render.classification import ClassificationView, classification_text
 
     view = ClassificationView(
         labels=labels,
         by=args.by,
-        reports=facts_of(report),
+        reports=_shown_facts(args, report),
         shown=None if list(order) == list(range(labels.num_rows)) else order,
         full_names=args.full_names,
         reasons=args.reasons,
@@ -174,6 +174,15 @@ def _text(args: argparse.Namespace, report: Report, labels: pa.Table, order: Seq
         next_commands=_next_commands(args, labels),
     )
     return classification_text(view, chosen_style(args))
+
+
+def _shown_facts(args: argparse.Namespace, report: Report) -> list[ReportFacts]:
+    """Return the facts of the reports that have rows, or were asked for without a filter."""
+    from nsightlens.cli.source import facts_of
+
+    with_rows = set(report.launches["report"].to_pylist())
+    is_filtered = has_filters(args)
+    return [fact for fact in facts_of(report) if fact.report in with_rows or not is_filtered]
 
 
 def _markdown(args: argparse.Namespace, labels: pa.Table) -> str:

@@ -6,6 +6,7 @@ code is that of the command.
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,14 +62,16 @@ def find(args: argparse.Namespace) -> Found:
     """Find the files that the arguments stand for."""
     from nsightlens.readers import find_reports
 
-    paths: dict[Path, None] = {}
+    paths: dict[str, Path] = {}
     unread = []
     for given in args.reports:
         try:
-            paths.update(dict.fromkeys(find_reports([given])))
+            for path in find_reports([given]):
+                # A report that is given under two spellings is still one report.
+                paths.setdefault(os.path.realpath(path), path)
         except NsightLensError as error:  # noqa: PERF203 - each argument may fail on its own
             unread.append((given, error))
-    return Found(tuple(paths), tuple(unread))
+    return Found(tuple(paths.values()), tuple(unread))
 
 
 def load(args: argparse.Namespace, found: Found) -> Loaded:

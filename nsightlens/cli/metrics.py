@@ -38,6 +38,7 @@ LONG = ("report", "launch_id", "kernel", "metric", "kind", "value", "unit")
 NAMES = ("metric", "unit", "value_count", "launch_count")
 """Columns of the list of names."""
 _KINDS = ("null", "integer", "real", "text")
+"""Word for each `nsightlens.report.MetricKind`, by its number."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +106,8 @@ def _name_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
 
     have = [f"{row['value_count']}/{row['launch_count']}" for row in rows]
     return [
-        GridColumn("metric", [row["metric"] for row in rows], 1000, comfortable=40),
+        # Names are there to be copied: they are never cut.
+        GridColumn("metric", [row["metric"] for row in rows], 1000),
         GridColumn("unit", [row["unit"] or "-" for row in rows], 50),
         GridColumn("launches", have, 100, "right"),
     ]
@@ -146,6 +148,7 @@ def _value_rows(
     """Yield each stored value, by launch in file order and then by name."""
     import numpy as np
 
+    from nsightlens.render.envelope import json_number
     from nsightlens.units import unit_of
 
     store = report.store
@@ -155,33 +158,32 @@ def _value_rows(
     entries = np.concatenate(per_name)
     rank = np.repeat(np.arange(len(names)), [len(found) for found in per_name])
     order = np.lexsort((rank, store.row[entries]))
+    entries, rank = entries[order], rank[order]
     units = [unit_of(name) for name in names]
     kernels = _kernels(report, full_names=full_names)
     reports = report.launches["report"].to_pylist()
     launch_ids = report.launches["launch_id"].to_pylist()
-    for entry, name in zip(entries[order].tolist(), rank[order].tolist(), strict=True):
-        row = int(store.row[entry])
+    # As Python lists: an element of an array costs ten times as much to take.
+    columns = (store.row, store.kind, store.integer, store.value)
+    stored = zip(entries.tolist(), *(column[entries].tolist() for column in columns), strict=True)
+    for name, (entry, row, kind, integer, real) in zip(rank.tolist(), stored, strict=True):
+        word = _KINDS[kind]
+        value: int | float | str | None = None
+        if word == "integer":
+            value = integer
+        elif word == "real":
+            value = json_number(real)
+        elif word == "text":
+            value = store.text[entry]
         yield {
             "report": reports[row],
             "launch_id": launch_ids[row],
             "kernel": kernels[row],
             "metric": names[name],
-            "kind": _KINDS[store.kind[entry]],
-            "value": _value(report, entry),
+            "kind": word,
+            "value": value,
             "unit": units[name],
         }
-
-
-def _value(report: Report, entry: int) -> int | float | str | None:
-    from nsightlens.render.envelope import json_number
-    from nsightlens.report import MetricKind
-
-    kind = int(report.store.kind[entry])
-    if kind == MetricKind.INTEGER:
-        return int(report.store.integer[entry])
-    if kind == MetricKind.DOUBLE:
-        return json_number(float(report.store.value[entry]))
-    return report.store.text[entry] if kind == MetricKind.TEXT else None
 
 
 def _value_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
@@ -191,7 +193,7 @@ def _value_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
     grid = [
         GridColumn("#", [str(row["launch_id"]) for row in rows], 1000, "right"),
         GridColumn("kernel", [plain(row["kernel"] or "-") for row in rows], 80, comfortable=16),
-        GridColumn("metric", [row["metric"] for row in rows], 1000, comfortable=28),
+        GridColumn("metric", [row["metric"] for row in rows], 1000),
         GridColumn(
             "value",
             [_shown(row) for row in rows],

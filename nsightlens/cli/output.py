@@ -99,13 +99,17 @@ def write_to_stdout(pieces: Iterable[str]) -> None:
     stream = sys.stdout
     if stream is None:
         raise OutputError("stdout is closed: there is nowhere to write to. Use -o FILE.")
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:  # a stand-in, such as io.StringIO
+        stream.writelines(pieces)
+        return
     encoding = stream.encoding or "utf-8"
     try:
         # Not through the text layer: on Windows it would turn the CRLF of a CSV into CR CR LF.
         stream.flush()
         for piece in pieces:
-            stream.buffer.write(piece.encode(encoding, "backslashreplace"))
-        stream.buffer.flush()
+            buffer.write(piece.encode(encoding, "backslashreplace"))
+        buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

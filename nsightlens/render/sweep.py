@@ -82,7 +82,8 @@ def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
     list of str
         Lines; none where there is no series.
     """
-    batches = sorted({batch for one in series for batch in one.rows})
+    measured = sorted({batch for one in series for batch in one.rows})
+    batches = _thinned(measured)
     lines: list[str] = []
     rest = list(series)
     while rest:
@@ -91,7 +92,21 @@ def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
             lines.append("")
         lines += _band(rest[:count], batches, style)
         rest = rest[count:]
+    if len(batches) < len(measured):
+        lines.append(style.paint(f"{len(batches)} of {len(measured)} batch sizes", "dim"))
     return lines
+
+
+_BATCHES_SHOWN = 24
+"""More lines than that are no picture: they do not stand on a screen together."""
+
+
+def _thinned(batches: Sequence[int]) -> list[int]:
+    """Return batch sizes at equal distances, with both ends, where there are too many."""
+    if len(batches) <= _BATCHES_SHOWN:
+        return list(batches)
+    step = (len(batches) - 1) / (_BATCHES_SHOWN - 1)
+    return [batches[round(i * step)] for i in range(_BATCHES_SHOWN)]
 
 
 def _fits(series: Sequence[Series], batches: Sequence[int], style: Style) -> bool:

@@ -148,6 +148,15 @@ def test_no_line_of_the_answer_is_wider_than_the_terminal(
         assert len(line) <= width or "nsightlens " in line, line
 
 
+def test_a_report_without_a_launch_that_passes_is_not_shown(run: CommandLine) -> None:
+    """Only the table: JSON names everything that was read."""
+    write_report(Path(), [gemm_launch()], name="b.ncu-rep")
+    text = run("classify", "all.ncu-rep", "b.ncu-rep", "--family", "attention").out
+    assert text.startswith("all.ncu-rep")
+    assert "b.ncu-rep ·" not in text
+    assert "no launches" not in text
+
+
 def test_the_same_command_gives_the_same_bytes(run: CommandLine) -> None:
     """No time stamp and no order of chance is in a result."""
     for form in ("table", "json", "csv", "markdown"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -101,6 +102,16 @@ def test_a_closed_stdout_is_told(run: CommandLine, monkeypatch: pytest.MonkeyPat
     done = run("classify", "all.ncu-rep")
     assert done.code == 6
     assert "stdout is closed" in done.err
+
+
+def test_a_stand_in_for_stdout_is_written_to(
+    run: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As contextlib.redirect_stdout gives it."""
+    text = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", text)
+    assert run("classify", "all.ncu-rep", "-f", "csv").code == 0
+    assert text.getvalue().startswith("key,report")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such device")

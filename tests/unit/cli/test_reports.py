@@ -34,7 +34,8 @@ def test_a_folder_stands_for_the_reports_below_it(run: CommandLine) -> None:
     deep = Path("runs") / "monday"
     deep.mkdir(parents=True)
     shutil.copy("all.ncu-rep", deep / "a.ncu-rep")
-    done = run("classify", "runs", str(deep / "a.ncu-rep"), "-f", "json")
+    spellings = (str(deep / "a.ncu-rep"), str((deep / "a.ncu-rep").resolve()))
+    done = run("classify", "runs", *spellings, "-f", "json")
     assert done.code == 0
     assert len(json.loads(done.out)["rows"]) == 5
 

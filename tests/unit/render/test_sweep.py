@@ -34,6 +34,14 @@ def test_families_stand_below_each_other_where_they_do_not() -> None:
     assert all(len(line) <= 50 for line in lines)
 
 
+def test_too_many_batch_sizes_are_thinned_with_a_word() -> None:
+    """Both ends stay."""
+    lines = sweep_lines(series_of(sweep(tuple(range(1, 101))).to_pydict()), Style(80))
+    assert len(lines) == 2 + 24 + 1
+    assert (lines[2].split()[0], lines[25].split()[0]) == ("1", "100")
+    assert lines[-1] == "24 of 100 batch sizes"
+
+
 def test_a_family_seen_at_one_batch_size_is_no_series() -> None:
     """There is nothing to compare."""
     assert series_of(sweep((8,)).to_pydict()) == []
