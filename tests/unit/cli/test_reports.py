@@ -7,7 +7,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nsightlens import readers
+
 if TYPE_CHECKING:
+    import pytest
     from support.command import CommandLine
 
 
@@ -75,6 +78,20 @@ def test_salvage_takes_the_launches_before_the_damage(run: CommandLine) -> None:
     answer = json.loads(run("classify", "cut.bin", "--salvage", "-f", "json").out)
     assert 0 < len(answer["rows"]) < 5
     assert "cut.bin" in answer["source"]["warnings"][0]
+
+
+def test_a_report_that_cannot_be_opened_is_named(
+    run: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the operating system says about it."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(readers, "open_report", denied)
+    done = run("classify", "all.ncu-rep")
+    assert done.code == 3
+    assert done.err == "nsightlens: error: all.ncu-rep: cannot be read: Permission denied.\n"
 
 
 def test_verbose_says_what_is_read(run: CommandLine) -> None:

@@ -110,6 +110,26 @@ def test_a_failing_export_leaves_the_earlier_one(
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_an_export_that_cannot_take_its_place_leaves_the_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last step fails, between two renames."""
+    out = tmp_path / "out"
+    write_export(out, {"labels": three_launches()})
+    rename = type(out).rename
+
+    def denied(path: Path, target: Path) -> Path:
+        if path.name.endswith(".new"):
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    monkeypatch.setattr(type(out), "rename", denied)
+    with pytest.raises(OutputError, match="Permission denied"):
+        write_export(out, _tables(), force=True)
+    assert list(read_export(out)) == ["labels"]
+    assert list(tmp_path.iterdir()) == [out]
+
+
 def test_a_folder_that_is_no_export_is_told_from_one_that_is_damaged(tmp_path: Path) -> None:
     """Each error names the file and what to do."""
     with pytest.raises(ReportNotFoundError, match=r"export\.json"):
