@@ -286,7 +286,11 @@ SESSIONS: tuple[Column, ...] = (
 
 RESOURCES: tuple[Column, ...] = (
     *_KEY,
-    _category("resource", "tensor_fp16 ..., fp64, fp32, fp16, integer, xu, issue, dram, l2, l1"),
+    _category(
+        "resource",
+        "tensor_fp16 ..., fp64, fp32, fp16, integer, xu, issue, dram, l2, l1; tensor where the data"
+        " type is not known, sm and memory where the part of that side is not known",
+    ),
     _category("side", "compute or memory"),
     _real(
         "work",
@@ -294,9 +298,18 @@ RESOURCES: tuple[Column, ...] = (
         "work done on the resource, in `work_unit`; null where only a percentage is known",
     ),
     _category("work_unit", "FLOP, op, B; null where only a percentage is known"),
-    _real("peak_per_s", "", "peak rate of the resource, in work_unit per second"),
+    _real(
+        "peak_per_s",
+        "",
+        "peak rate of the resource, in work_unit per second; null where its activity was measured",
+    ),
     _category("peak_source", "report, attributes, architecture, data_sheet or percent_of_peak"),
-    _real("roofline_time_ns", "ns", "work over peak: the time needed if this were the only limit"),
+    _real(
+        "roofline_time_ns",
+        "ns",
+        "work over peak: the time needed if this were the only limit; the time in which the unit"
+        " was active where that is longer, or the work was not counted",
+    ),
     _real("fraction_of_peak", "1", "roofline time over duration"),
     _category(
         "measured_by", "counter (work was counted) or activity (percent of peak of the unit)"

@@ -49,9 +49,6 @@ class Groups:
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
     @property
     def first(self) -> NDArray[np.intp]:
         """First launch of each group. Shape (groups,)."""

@@ -2,7 +2,8 @@
 
 An annotation of an operation says how many operations and bytes its shape needs. With a measured
 duration and known peaks that gives roofline times. The data type is that of the kernel's name; the
-time for the operations lies between that on tensor cores and that on CUDA cores.
+time for the operations lies between that on tensor cores and that in FP32 (FP64 where the name says
+so) on CUDA cores.
 """
 
 from __future__ import annotations

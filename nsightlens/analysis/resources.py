@@ -50,7 +50,7 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
     is_counted = usage.is_counted[at]
     work = usage.work[at]
     has_work = ~np.isnan(work)
-    fraction = usage.fraction()[at]
+    fraction, peak = usage.fraction()[at], usage.peak_per_s[at]
     rows = pa.array(row)
     return tables.table_of(
         tables.schema_of(tables.RESOURCES),
@@ -61,7 +61,7 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
             "side": _category(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
             "work": pa.array(work, mask=~has_work),
             "work_unit": choose(np.where(has_work, work_unit(resource), -1), UNITS),
-            "peak_per_s": pa.array(usage.peak_per_s[at], mask=np.isnan(usage.peak_per_s[at])),
+            "peak_per_s": pa.array(peak, mask=~is_counted | np.isnan(peak)),
             "peak_source": choose(source_codes(usage)[at], SOURCES),
             "roofline_time_ns": pa.array(usage.time_ns[at]),
             "fraction_of_peak": pa.array(fraction, mask=np.isnan(fraction)),

@@ -66,10 +66,9 @@ def annotate_paths(paths: Any) -> pa.Table:
     >>> table["batch_size"].to_pylist()
     [8, None]
     """
-    encoded = pa.chunked_array([paths] if isinstance(paths, pa.Array) else paths.chunks)
-    encoded = encoded.cast(pa.string()).combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    plain = paths.cast(pa.string())
+    whole = plain.combine_chunks() if isinstance(plain, pa.ChunkedArray) else plain
+    encoded = whole.dictionary_encode()
     read = [read_path(path) for path in encoded.dictionary.to_pylist()]
     columns = {
         field.name: pa.array([getattr(one, field.name) for one in read], field.type)

@@ -66,6 +66,12 @@ def test_a_resource_is_as_busy_as_its_busiest_part() -> None:
     assert "dram" not in activity.fraction
 
 
+def test_a_port_that_pipes_share_says_nothing_new() -> None:
+    """FP64, FP16 and tensor pipes share one, and have counters of their own."""
+    shared = f"sm__pipe_shared_cycles_active{SUFFIX}"
+    assert measure_activity(store_of({f"breakdown:{SM}": shared, shared: 30.0})).fraction == {}
+
+
 def test_the_list_of_the_report_brings_parts_that_are_not_always_looked_for() -> None:
     """A counter of another version, named in the list of one launch."""
     new = f"sm__pipe_warp_drive_cycles_active{SUFFIX}"
@@ -80,6 +86,9 @@ def test_a_side_is_complete_where_every_listed_part_has_a_value() -> None:
     unlisted = {name: value for name, value in parts().items() if not name.startswith("break")}
     activity = measure_activity(store_of(whole, cut, unlisted))
     assert activity.has_all_memory_parts.tolist() == [True, False, False]
+    absent = f"sm__warp_drive{SUFFIX}"
+    nowhere: Metrics = {f"breakdown:{SM}": absent}
+    assert measure_activity(store_of(nowhere)).has_all_compute_parts.tolist() == [False]
     assert activity.has_all_compute_parts.tolist() == [True, True, False]
     other: Metrics = {f"breakdown:{MEMORY}": "", f"dram__cycles_active{SUFFIX}": 3.0}
     assert measure_activity(store_of(other)).has_all_memory_parts.tolist() == [False]

@@ -54,6 +54,14 @@ def test_the_data_type_of_the_kernel_narrows_it_down() -> None:
     assert FP32_PEAK / DRAM_PEAK < 300
 
 
+def test_the_slowest_way_of_an_fp64_kernel_is_the_fp64_pipe() -> None:
+    """12 FLOP/B: left of the ridge of FP32 at 15, and right of that of FP64 at 7.6."""
+    fp32 = annotated(12e6, 1e6, "my_own")
+    fp64 = annotated(12e6, 1e6, "volta_dgemm_64x64_nn")
+    assert fp32["bound"] == "memory"
+    assert fp64["bound"] == "unknown"
+
+
 def test_measured_evidence_comes_first() -> None:
     """Percentages decide, whatever the annotation says."""
     path = "nsightlens@op v1 name=fc flop=1 bytes=1e9"
