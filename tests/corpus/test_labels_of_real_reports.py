@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.stores import report_of
 
 from nsightlens.analysis import classify
+from nsightlens.analysis.label import EVIDENCES
 from nsightlens.devices import PEAK_SOURCES, peak_rates, rate_of
 from nsightlens.devices.columns import metric, number_column
 from nsightlens.readers import open_report
+from nsightlens.report import MetricKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nsightlens.report import Report
+    from nsightlens.report import MetricStore, Report
 
 pytestmark = pytest.mark.corpus
 
 SM, MEMORY, DRAM = (
     f"{name}.avg.pct_of_peak_sustained_elapsed"
     for name in ("sm__throughput", "gpu__compute_memory_throughput", "gpu__dram_throughput")
+)
+
+# What labels are made of: percentages and their lists, peaks, clocks, bytes and operations.
+DECISIVE = re.compile(
+    r"pct_of_peak_sustained_elapsed|peak_sustained$|per_second|_bytes|sass_thread_inst_executed_op"
 )
 
 
@@ -184,3 +194,42 @@ def test_the_measured_dram_roof_of_hbm_is_that_of_the_attributes(report: Report)
     chosen = measured & is_long & is_hbm
     assert chosen.sum() > 5
     assert ratio[chosen] == pytest.approx(1.0, abs=0.01)
+
+
+def metrics_of(store: MetricStore, row: int) -> dict[str, float | int | str | None]:
+    """Return the metrics of one launch as a dictionary."""
+    metrics: dict[str, float | int | str | None] = {}
+    for entry in np.flatnonzero(store.row == row).tolist():
+        name = store.names[int(store.name[entry])]
+        metrics[name] = {
+            MetricKind.NULL: None,
+            MetricKind.INTEGER: int(store.integer[entry]),
+            MetricKind.DOUBLE: float(store.value[entry]),
+            MetricKind.TEXT: store.text.get(entry),
+        }[int(store.kind[entry])]
+    return metrics
+
+
+def test_metrics_taken_away_never_make_a_label_or_turn_one_over(
+    report: Report, labels: list[dict[str, Any]]
+) -> None:
+    """Of one launch per kernel and report, with some or most of what decides taken away."""
+    rng = random.Random(20)
+    kernels = {(row["report"], row["kernel"]): i for i, row in enumerate(labels)}
+    checked = 0
+    for row in kernels.values():
+        metrics = metrics_of(report.store, row)
+        decisive = [name for name in metrics if DECISIVE.search(name)]
+        cut = [
+            {name: v for name, v in metrics.items() if name not in decisive or rng.random() > share}
+            for share in (0.02, 0.05, 0.1, 0.3, 0.6, 0.9)
+        ]
+        before, *after = classify(report_of(metrics, *cut)).labels.to_pylist()
+        for label in after:
+            checked += 1
+            evidence = EVIDENCES.index(label["evidence"])
+            assert evidence <= EVIDENCES.index(before["evidence"])
+            if label["bound"] != before["bound"]:
+                assert before["bound"] != "unknown"
+                assert evidence < EVIDENCES.index(before["evidence"])
+    assert checked > 200
