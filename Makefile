@@ -23,6 +23,7 @@ $(VENV)/.made:
 # The core alone: what a user installs.
 $(VENV)/.core: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m compileall -q nsightlens
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core

@@ -276,7 +276,10 @@ SESSIONS: tuple[Column, ...] = (
     _text("ncu_version", "version of Nsight Compute that collected the report"),
     _text("cuda_version", "CUDA version"),
     _text("driver_version", "display driver"),
-    _text("clock_control", "what ncu did to the clocks, such as base or none"),
+    _text(
+        "clock_control",
+        "what ncu did to the clocks, such as base or none; locked where the report only says that it held them",
+    ),
     _text("cache_control", "what ncu did to the caches before each pass"),
     _text("replay_mode", "kernel, application, range or app-range"),
     Column("created_at", pa.timestamp("s", tz="UTC"), "", "when the report was made"),

@@ -1,7 +1,9 @@
 """Groups of launches: work, durations and roofline times add up, then the same rules apply.
 
-Launches group by family, subtype, phase and batch size, and by kernel where asked. A launch without
-a duration, such as a failed collection, is counted and left out of every sum.
+Launches group by family, subtype, phase, batch size and GPU, and by kernel where asked. A launch
+without a duration, such as a failed collection, is counted and left out of every sum. A launch
+whose sides were not measured is not left out: it may have been anything from idle to busy for all
+of its duration, and the label of the group has to hold whichever it was.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nsightlens.analysis import thresholds
 from nsightlens.analysis.context import Context
 from nsightlens.analysis.usage import FLOP_RESOURCES, Usage
 from nsightlens.devices.columns import text_column
@@ -113,7 +116,8 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
     """Add up the usage of launches to that of groups.
 
     A side of a group is complete where it is in every launch; else its ceiling is the sum of the
-    ceilings, which is at least the ceiling of the sum.
+    ceilings, which is at least the ceiling of the sum. A launch without a ceiling adds all of its
+    duration to that of its group; a group of such launches alone has none either.
     """
     counts = ~np.isnan(usage.duration_ns)
     duration = groups.sum(np.where(counts, usage.duration_ns, 0.0))
@@ -126,8 +130,8 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         work=_sum_work(usage, groups, counts),
         peak_per_s=peak,
         peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
-        compute_ceiling_ns=_sum_counting(usage.compute_ceiling_ns, groups, counts),
-        memory_ceiling_ns=_sum_counting(usage.memory_ceiling_ns, groups, counts),
+        compute_ceiling_ns=_sum_ceilings(usage, usage.compute_ceiling_ns, groups, counts),
+        memory_ceiling_ns=_sum_ceilings(usage, usage.memory_ceiling_ns, groups, counts),
         is_compute_complete=groups.all(usage.is_compute_complete | ~counts),
         is_memory_complete=groups.all(usage.is_memory_complete | ~counts),
         flop_ns=_sum_known(usage.flop_ns, groups),
@@ -139,6 +143,16 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         is_analytic=groups.any(usage.is_analytic),
         boost_ratio=groups.mean(usage.boost_ratio, usage.duration_ns),
     )
+
+
+def _sum_ceilings(
+    usage: Usage, ceiling_ns: NDArray[np.float64], groups: Groups, counts: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    is_open = ~np.isfinite(ceiling_ns)
+    # Percentages a little above 100 are real: passes differ.
+    most = np.where(is_open, thresholds.CONTRADICTION * usage.duration_ns, ceiling_ns)
+    total = groups.sum(np.where(counts, most, 0.0))
+    return np.where(groups.all(is_open | ~counts), np.inf, total)
 
 
 def _sum_known(values: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
@@ -188,7 +202,7 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
 
 def grouping_columns(identity: pa.Table, *, with_kernel: bool) -> list[Any]:
     """Return the columns that make a group, as text."""
-    names = ["family", "subtype", "phase", "batch_size"]
+    names = ["family", "subtype", "phase", "batch_size", "device_name"]
     names = ["kernel", *names] if with_kernel else names
     return [identity[name].cast(pa.string()) for name in names]
 
@@ -200,9 +214,9 @@ def group_columns(
     first = pa.array(groups.first)
     columns = grouping_columns(identity, with_kernel=with_kernel)
     parts = [pc.fill_null(column, "-").combine_chunks().take(first) for column in columns]
-    names = ("family", "subtype", "phase", "batch_size", *(("kernel",) if with_kernel else ()))
-    of_kernel = ("kernel_demangled_name",) if with_kernel else ()
-    shared = ("report", "device_name", *of_kernel)
+    of_kernel = ("kernel",) if with_kernel else ()
+    names = ("family", "subtype", "phase", "batch_size", "device_name", *of_kernel)
+    shared = ("report", *(("kernel_demangled_name",) if with_kernel else ()))
     return {
         "key": pc.binary_join_element_wise(*parts, "|"),
         **{name: identity[name].combine_chunks().take(first) for name in names},

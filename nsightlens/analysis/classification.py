@@ -86,7 +86,7 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
         The report.
     by
         ``launch`` for one row per launch; ``kernel`` or ``family`` for one row per group of equal
-        family, subtype, phase and batch size, and equal kernel in the former.
+        family, subtype, phase, batch size and GPU, and equal kernel in the former.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
     launches = report.launches
     usage = measure_usage(report)
-    context = launch_context(report)
+    context = launch_context(report, usage)
     identity = identify(report)
     resources = resources_table(
         usage, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()

@@ -82,6 +82,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     is_tensor = (decision.flop_resource == INDEX["tensor"]) & (tensor_active > 0)
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
+    open_share = context.number["open_fraction"]
     return [
         Lowering(
             most > thresholds.CONTRADICTION,
@@ -114,6 +115,11 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             _is_limited_by_data_sheet(usage, decision),
             1,
             "the peak is that of the data sheet at boost clock",
+        ),
+        Lowering(
+            (open_share > thresholds.OPEN_SHARE) & (open_share < 1),
+            1,
+            concat(percent(open_share), " of the time was not measured"),
         ),
         Lowering(context.has_other_clock, 1, "the SM clock differs from the rest of the report"),
         Lowering(context.is_unsupported, 1, "ncu does not support this device"),

@@ -16,6 +16,7 @@ from nsightlens.devices.peaks import SHORT_LAUNCH_NS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
 __all__ = ["AVERAGED", "Context", "launch_context"]
@@ -38,7 +39,8 @@ class Context:
     Parameters
     ----------
     number
-        The columns of `AVERAGED`, NaN where unknown. Each of shape (n,).
+        The columns of `AVERAGED`, NaN where unknown, and ``open_fraction``: the share of the
+        duration in which a side may have been busy unmeasured [1]. Each of shape (n,).
     top_stall
         Text column of length n.
     launch_count, failed_count
@@ -60,11 +62,12 @@ class Context:
     has_metrics: NDArray[np.bool_]
 
 
-def launch_context(report: Report) -> Context:
+def launch_context(report: Report, usage: Usage) -> Context:
     """Collect the context of every launch."""
     launches = report.launches
     count = len(report)
     number = {name: number_column(launches, name) for name in AVERAGED}
+    number["open_fraction"] = usage.is_open().astype(np.float64)
     percentages = ("dram_throughput_pct", "sm_throughput_pct", "memory_throughput_pct")
     work = ("dram_bytes", "fp32_flop_count", "fp64_flop_count")
     measured = [~np.isnan(number_column(launches, name)) for name in (*percentages, *work)]

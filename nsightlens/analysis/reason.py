@@ -109,6 +109,7 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
         _roofline(usage, decision),
         _clock(decision),
         when(is_known, caution),
+        _open_members(context, ~is_known),
         _failed_members(context),
     )
 
@@ -252,6 +253,13 @@ def _side(name: str, known: NDArray[np.float64], ceiling: NDArray[np.float64]) -
         when(~np.isnan(known), concat(f"{name} is at ", percent(known))),
         pa.scalar(f"{name} was not measured", pa.string()),
     )
+
+
+def _open_members(context: Context, is_unknown: NDArray[np.bool_]) -> Any:
+    """Say of a group without a label in how much of its time no throughput was measured."""
+    share = context.number["open_fraction"]
+    is_partial = is_unknown & (share > 0) & (share < 1)
+    return when(is_partial, concat("in ", percent(share), " of the time it was not measured"))
 
 
 def _failed_members(context: Context) -> Any:

@@ -18,6 +18,7 @@ __all__ = [
     "HEAVY_ONLY",
     "IDLE",
     "INACTIVE",
+    "OPEN_SHARE",
     "SATURATED",
 ]
 
@@ -47,6 +48,9 @@ CLOCK_SPREAD = 0.10
 
 INACTIVE = 0.0005
 """[1] A pipe that is active for less than this is taken as not used."""
+
+OPEN_SHARE = 0.05
+"""[1] A group with more of its time unmeasured than this is labelled with less confidence."""
 
 EXPLAINED_ACTIVITY = 0.5
 """[1] Counted work is all work of a pipe if it needs at least this share of its active time: an

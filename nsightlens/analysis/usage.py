@@ -127,6 +127,10 @@ class Usage:
     def __len__(self) -> int:
         return len(self.duration_ns)
 
+    def is_open(self) -> NDArray[np.bool_]:
+        """Say where a side may have been busy without anything having measured it. Shape (n,)."""
+        return ~(np.isfinite(self.compute_ceiling_ns) & np.isfinite(self.memory_ceiling_ns))
+
     def fraction(self) -> NDArray[np.float64]:
         """Return roofline time over duration [1], NaN where unknown. Shape (R, n)."""
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,7 +61,7 @@ def report_from_ncu_rep(
         stalls=stall_table(store, *key),
         rules=rules_table(path, content.results),
         nvtx=nvtx_table(path, content.results),
-        sessions=sessions_table(path, content.sessions),
+        sessions=sessions_table(path, content.sessions, content.results),
         store=store,
         sources=(path,),
         warnings=_warnings(content),

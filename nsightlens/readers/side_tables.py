@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         InstanceColumns,
         NcuRepFile,
         NvtxRange,
+        ProcessInfo,
         Result,
         SessionInfo,
     )
@@ -90,8 +91,11 @@ def nvtx_table(path: str, results: Sequence[Result]) -> pa.Table:
     )
 
 
-def sessions_table(path: str, sessions: Sequence[SessionInfo]) -> pa.Table:
+def sessions_table(
+    path: str, sessions: Sequence[SessionInfo], results: Sequence[Result]
+) -> pa.Table:
     """Return the ``sessions`` table: one row per profiled process."""
+    held = _clocks_held(results)
     return tables.table_of(
         tables.schema_of(tables.SESSIONS),
         {
@@ -112,7 +116,7 @@ def sessions_table(path: str, sessions: Sequence[SessionInfo]) -> pa.Table:
             "driver_version": [
                 clean(_version(s, "Display Driver Version", "Display Driver")) for s in sessions
             ],
-            "clock_control": [clean(s.clock_control) for s in sessions],
+            "clock_control": [clean(s.clock_control) or held.get(s.process) for s in sessions],
             "cache_control": [clean(s.cache_control) for s in sessions],
             "replay_mode": [clean(s.replay_mode) for s in sessions],
             "created_at": pa.array(
@@ -123,6 +127,20 @@ def sessions_table(path: str, sessions: Sequence[SessionInfo]) -> pa.Table:
         },
         len(sessions),
     )
+
+
+def _clocks_held(results: Sequence[Result]) -> dict[ProcessInfo | None, str]:
+    """Say per process what its launches agree on, for reports that do not state clock control."""
+    held: dict[ProcessInfo | None, set[bool | None]] = {}
+    for result in results:
+        held.setdefault(result.process, set()).add(result.is_clock_locked)
+    words = {True: "locked", False: "none"}
+    return {
+        process: words[flag]
+        for process, flags in held.items()
+        for flag in flags
+        if flag is not None and len(flags) == 1
+    }
 
 
 def _version(session: SessionInfo, *providers: str) -> str | None:

@@ -108,6 +108,7 @@ _COLUMNS = (
     _Spec("phase", "phase", 25, ("phase",), _text),
     _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
           legend="sequences in the step"),
+    _Spec("gpu", "GPU", 83, ("device_name",), _text, comfortable=12, modes=("kernel", "family")),
     _Spec("launches", "launches", 70, ("launch_count",), _whole, "right",
           modes=("kernel", "family")),
     _Spec("time", "time", 90, ("duration_ns",), numbers.duration, "right",
@@ -122,14 +123,14 @@ _COLUMNS = (
           legend="DRAM throughput, percent of peak"),
     _Spec("sm", "SM\n%", 68, ("sm_throughput_pct",), numbers.percent, "right",
           legend="throughput of the busiest part of the SMs, percent of peak"),
-    _Spec("stalled", "data\nstall %", 75, ("stalled_for_data_pct",), numbers.percent, "right",
+    _Spec("stalled", "data\nstall %", 60, ("stalled_for_data_pct",), numbers.percent, "right",
           legend="share of warp time spent waiting for data (stall reason long_scoreboard)"),
     _Spec("occupancy", "occup.\n%", 55, ("achieved_occupancy_pct",), numbers.percent, "right",
           legend="achieved occupancy: warps active, percent of the maximum"),
-    _Spec("intensity", "FLOP\nper B", 45, ("arithmetic_intensity_flop_per_byte",),
+    _Spec("intensity", "FLOP\nper B", 77, ("arithmetic_intensity_flop_per_byte",),
           numbers.significant, "right",
           legend="arithmetic intensity: operations per DRAM byte"),
-    _Spec("ridge", "ridge\npoint", 44, ("ridge_point_flop_per_byte",), numbers.significant,
+    _Spec("ridge", "ridge\npoint", 66, ("ridge_point_flop_per_byte",), numbers.significant,
           "right", legend="intensity from which on peak compute, not DRAM bandwidth, is the roof"),
     _Spec("regime", "regime", 81, ("regime",), _text),
     _Spec("stall", "top stall", 30, ("top_stall",), _text,
@@ -194,6 +195,9 @@ def _says_something(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> 
     if spec.importance >= 90:
         return True
     values = rows[spec.needs[0]]
+    if spec.name == "gpu":
+        # The line above the table names a single GPU.
+        return len(set(values)) > 1
     best = _ALWAYS_BEST.get(spec.name)
     if best is not None:
         return any(value != best for value in values)

@@ -76,10 +76,10 @@ def _device(device: Mapping[str, Any]) -> str:
 def _clocks(clock_control: str | None) -> str:
     if clock_control is None:
         return "not stated (ncu locks them to base unless told otherwise)"
-    if facts.is_locked_to_base(clock_control):
+    if facts.is_locked(clock_control):
         return (
-            f"{clock_control}: the SM clock was held at its base frequency, so durations are "
-            "longer than in production"
+            f"{clock_control}: ncu held the SM clock, by default at its base frequency, so "
+            "durations are longer than in production"
         )
     return clock_control
 

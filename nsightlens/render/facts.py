@@ -98,13 +98,13 @@ def notes(
             f"{numbers.counted(failed, 'launch', 'launches')} failed to be collected (the profiler "
             "was stopped): shown, and left out of every sum."
         )
-    locked = sum(1 for fact in facts if is_locked_to_base(fact.clock_control))
+    locked = sum(1 for fact in facts if is_locked(fact.clock_control))
     if locked:
         where = "" if len(facts) == 1 else f" in {locked} of {len(facts)} reports"
         found.append(
-            f"ncu locked the SM clock to its base frequency{where}: durations are longer and the "
-            "ridge point is lower than in production (ncu --clock-control none leaves the clock "
-            "alone)."
+            f"ncu locked the SM clock, by default to its base frequency{where}: durations are "
+            "longer and the ridge point is lower than in production (ncu --clock-control none "
+            "leaves the clock alone)."
         )
     dependent = sum(1 for value in rows["clock_dependent"] if value)
     if dependent:
@@ -115,6 +115,7 @@ def notes(
     return found
 
 
-def is_locked_to_base(clock_control: str | None) -> bool:
-    """Return whether ncu held the clocks at their base frequency while profiling."""
-    return clock_control is not None and "base" in clock_control.lower()
+def is_locked(clock_control: str | None) -> bool:
+    """Return whether ncu held the clocks while profiling: at base, or where it does not say."""
+    words = (clock_control or "").lower()
+    return "base" in words or words == "locked"

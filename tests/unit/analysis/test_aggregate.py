@@ -35,7 +35,8 @@ def counted(dram: float, fp32: float, duration_ns: float, **busy: float) -> Metr
 
 def families(*launches: Metrics, **columns: list[Any]) -> list[dict[str, Any]]:
     """Return the labels of the families of launches that share a name unless columns say so."""
-    columns = {"kernel_name": ["my_own"] * len(launches)} | columns
+    same = {"kernel_name": ["my_own"] * len(launches), "device_name": ["GPU"] * len(launches)}
+    columns = same | columns
     report = with_columns(report_of(*launches), **columns)
     rows: list[dict[str, Any]] = classify(report, by="family").labels.to_pylist()
     return rows
@@ -91,6 +92,29 @@ def test_one_launch_without_metrics_leaves_the_group_open() -> None:
     assert group["arithmetic_intensity_flop_per_byte"] is None
 
 
+def test_a_short_launch_without_metrics_does_not_hide_the_label_of_the_rest() -> None:
+    """Whatever it did in 2 % of the time, 90 % of the rest is more than the compute side had."""
+    (group,) = families(counted(0.9, 0.02, 9.8e5), launch(duration_ns=2e4))
+    assert (group["bound"], group["limiter"]) == ("memory", "dram")
+    assert group["limiter_fraction"] == pytest.approx(0.9 * 0.98)
+    assert group["confidence"] == "medium"
+    (group,) = families(counted(0.9, 0.02, 8e5), launch(duration_ns=2e5))
+    assert (group["bound"], group["confidence"]) == ("memory", "low")
+    assert "20 % of the time was not measured" in group["reason"]
+
+
+def test_a_group_with_too_much_unmeasured_time_says_how_much() -> None:
+    """Half of the time is enough to turn the label round."""
+    (group,) = families(counted(0.9, 0.02, 1e6), launch(duration_ns=1e6))
+    assert "in 50 % of the time it was not measured" in group["reason"]
+
+
+def test_launches_on_two_gpus_are_two_groups() -> None:
+    """Their peaks differ, and so may their labels."""
+    groups = families(*(launch(parts(dram=50)),) * 2, device_name=["A100", "H100"])
+    assert [group["device_name"] for group in groups] == ["A100", "H100"]
+
+
 def test_the_ceiling_of_a_launch_may_be_too_low_to_matter() -> None:
     """Of the second launch only maxima are known: 20 % of the SM at most, less than its memory."""
     (group,) = families(counted(0.9, 0.02, 1e6), launch(aggregates(sm=20, memory=50, dram=50)))
@@ -130,10 +154,10 @@ def test_launches_group_by_family_phase_and_batch_size() -> None:
     paths = [step("decode", 8), step("decode", 64), step("prefill", 8), step("decode", 8), None]
     groups = families(*(launch(parts(dram=50)) for _ in paths), nvtx_path=paths)
     assert [group["key"] for group in groups] == [
-        "other|-|decode|8",
-        "other|-|decode|64",
-        "other|-|prefill|8",
-        "other|-|-|-",
+        "other|-|decode|8|GPU",
+        "other|-|decode|64|GPU",
+        "other|-|prefill|8|GPU",
+        "other|-|-|-|GPU",
     ]
     assert [group["launch_count"] for group in groups] == [2, 1, 1, 1]
     assert [group["batch_size"] for group in groups] == [8, 64, 8, None]
@@ -155,16 +179,16 @@ def test_a_kernel_is_a_group_of_its_own_where_asked() -> None:
     assert groups[0]["kernel_demangled_name"] == "my_own()"
 
 
-def test_a_group_names_a_report_and_a_device_only_if_it_has_one() -> None:
-    """Two reports on two devices: neither is named."""
+def test_a_group_over_two_reports_names_neither() -> None:
+    """It names the GPU, on which all of its launches ran."""
     one, two = (
         with_columns(report_of(launch(parts(dram=50))), kernel_name=["a"]) for _ in range(2)
     )
-    other = with_columns(two, report=["b.ncu-rep"], device_name=["NVIDIA A100-SXM4-40GB"])
+    other = with_columns(two, report=["b.ncu-rep"])
     from nsightlens.report import concat_reports
 
     (group,) = classify(concat_reports([one, other]), by="family").labels.to_pylist()
-    assert (group["report"], group["device_name"]) == (None, None)
+    assert (group["report"], group["device_name"]) == (None, "NVIDIA H100 80GB HBM3")
     (group,) = classify(concat_reports([one, two]), by="family").labels.to_pylist()
     assert (group["report"], group["device_name"]) == ("a.ncu-rep", "NVIDIA H100 80GB HBM3")
 

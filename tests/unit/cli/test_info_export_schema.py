@@ -11,7 +11,7 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from support.reports import attention_launch, write_report
+from support.reports import attention_launch, make_launch, write_report
 
 import nsightlens
 from nsightlens import tables
@@ -116,8 +116,10 @@ def test_info_says_what_is_missing_and_which_section_adds_it(run: CommandLine) -
 def test_info_tells_of_clocks_that_were_locked(run: CommandLine) -> None:
     """Because durations are then not those of production."""
     write_report(Path(), [attention_launch()], name="base.ncu-rep", clock_control="base")
-    assert "held at its base frequency" in run("info", "base.ncu-rep").out
+    assert "ncu held the SM clock" in run("info", "base.ncu-rep").out
     assert "not stated" in run("info", "all.ncu-rep").out
+    write_report(Path(), [make_launch(is_clock_locked=True)], name="held.ncu-rep")
+    assert "clocks      locked: ncu held the SM clock" in run("info", "held.ncu-rep").out
 
 
 def test_info_of_an_empty_report_says_so(run: CommandLine) -> None:

@@ -106,7 +106,7 @@ def test_failed_launches_and_locked_clocks_are_told() -> None:
     """Both change what the numbers mean."""
     text = _said(failed_launch_count=1, clock_control="base")
     assert "1 failed to be collected" in text
-    assert "held at its base frequency" in text
+    assert "ncu held the SM clock" in text
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
