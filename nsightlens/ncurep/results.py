@@ -112,11 +112,15 @@ def _is_clock_locked(status: Message | None) -> bool | None:
 
 
 def _read_names(result: Result, message: Message) -> None:
-    """Fill the three names; an empty one is taken from the others, as NVIDIA's reader does."""
+    """Fill the three names; an empty one is taken from the others.
+
+    NVIDIA's reader takes an empty function or demangled name from the mangled one, as here, and
+    leaves it empty where that is empty too; here the third name stands in.
+    """
     mangled, function, demangled = (message.text(number) or None for number in (5, 6, 7))
     result.function_name = function or mangled or demangled
     result.mangled_name = mangled or function or demangled
-    result.demangled_name = demangled or function or mangled
+    result.demangled_name = demangled or mangled or function
 
 
 def _extent(message: Message, number: int) -> tuple[int, int, int] | None:
