@@ -438,7 +438,12 @@ def table_of(schema: pa.Schema, data: Mapping[str, Any], row_count: int) -> pa.T
 
 def _as_type(values: Any, wanted: pa.DataType) -> Any:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
-        return values if values.type == wanted else values.cast(wanted)
+        if values.type == wanted:
+            return values
+        if pa.types.is_dictionary(wanted):
+            # Older pyarrow cannot cast to a dictionary, and encodes with the index type of ours.
+            return values.cast(wanted.value_type).dictionary_encode()
+        return values.cast(wanted)
     if pa.types.is_dictionary(wanted):
         return pa.array(values, type=wanted.value_type).dictionary_encode()
     return pa.array(values, type=wanted)

@@ -116,5 +116,5 @@ def sentence(*clauses: Any, separator: str = "; ") -> Any:
 
 
 def _format(template: str, values: NDArray[np.float64]) -> NDArray[np.str_]:
-    texts: NDArray[np.str_] = np.char.mod(template, values)
-    return texts
+    # NumPy 1 gives back numbers where there are none to format.
+    return np.asarray(np.char.mod(template, values), dtype=np.str_)

@@ -145,7 +145,7 @@ def _first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
     if derived is None or not own.null_count:
         return own
     plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
-    return pc.coalesce(plain, derived.cast(plain.type)).cast(own.type)
+    return pc.coalesce(plain, derived.cast(plain.type))
 
 
 def _launch_configuration(results: Sequence[Result]) -> dict[str, list[int | None]]:
