@@ -17,7 +17,8 @@ __all__ = ["first_known", "metric", "number_column", "text_column"]
 
 def number_column(table: Any, name: str) -> NDArray[np.float64]:
     """Return a numeric column as float64 with NaN for null. Shape (rows,)."""
-    column = table[name].cast(pa.float64())
+    # Not the safe cast: it refuses integers beyond 2**53, as a damaged report may have.
+    column = table[name].cast(pa.float64(), safe=False)
     values: NDArray[np.float64] = np.array(column.to_numpy(), dtype=np.float64)
     return values
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nsightlens.report import MetricStore
 
-__all__ = ["Evaluated", "NumberColumns", "evaluate_first", "origin_array"]
+__all__ = ["Evaluated", "NumberColumns", "count_array", "evaluate_first", "origin_array"]
 
 
 class NumberColumns:
@@ -57,6 +57,24 @@ class Evaluated(NamedTuple):
 
     values: NDArray[np.float64]
     choice: NDArray[np.int32]
+
+
+def count_array(values: NDArray[np.float64]) -> pa.Array:
+    """Return a column of counts: uint64, null for whatever is no count.
+
+    Parameters
+    ----------
+    values
+        NaN for missing. Shape (n,).
+
+    Returns
+    -------
+    pyarrow.Array
+        Null where the value is missing, negative, a fraction, infinite or beyond 64 bits: a
+        damaged report may say any of these.
+    """
+    is_count = (values >= 0) & (values < 2.0**64) & (values == np.floor(values))
+    return pa.array(np.where(is_count, values, 0).astype(np.uint64), mask=~is_count)
 
 
 def evaluate_first(formulas: Sequence[str], numbers: NumberColumns) -> Evaluated:

@@ -14,7 +14,13 @@ import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.metrics.catalog import CATALOG
-from nsightlens.metrics.columns import Evaluated, NumberColumns, evaluate_first, origin_array
+from nsightlens.metrics.columns import (
+    Evaluated,
+    NumberColumns,
+    count_array,
+    evaluate_first,
+    origin_array,
+)
 from nsightlens.metrics.occupancy import LIMITS, limit_metric, occupancy_limiter
 from nsightlens.metrics.stalls import LATENCY_FORMULAS, cycles_metric, stall_profile
 from nsightlens.tables import STALL_REASONS
@@ -178,8 +184,7 @@ def _typed(name: str, values: NDArray[np.float64]) -> pa.Array:
     wanted = _TYPES[name]
     if pa.types.is_floating(wanted):
         return pa.array(values, mask=np.isnan(values))
-    is_missing = np.isnan(values) | (values < 0)
-    return pa.array(np.where(is_missing, 0, values).astype(np.uint64), mask=is_missing)
+    return count_array(values)
 
 
 def _device_name(store: MetricStore) -> pa.Array:
@@ -189,8 +194,8 @@ def _device_name(store: MetricStore) -> pa.Array:
 
 def _compute_capability(numbers: NumberColumns) -> pa.Array:
     major, minor = (numbers(name) for name in _CAPABILITY)
-    is_missing = np.isnan(major) | np.isnan(minor)
     # The minor number has one digit today; 100 leaves it room for two.
+    is_missing = ~((major >= 0) & (major < 100) & (minor >= 0) & (minor < 100))
     code = np.where(is_missing, 0, 100 * major + minor).astype(np.int32)
     distinct, index = np.unique(code, return_inverse=True)
     return pa.DictionaryArray.from_arrays(

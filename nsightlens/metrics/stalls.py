@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.metrics.catalog import MEASURED
-from nsightlens.metrics.columns import NumberColumns, evaluate_first
+from nsightlens.metrics.columns import NumberColumns, count_array, evaluate_first
 from nsightlens.tables import STALL_REASONS
 
 if TYPE_CHECKING:
@@ -123,10 +123,9 @@ def stall_table(store: MetricStore, report: pa.Array, launch_id: pa.Array) -> pa
     is_known = ~np.isnan(np.stack([profile.cycles, profile.samples])).all(axis=0)
     launch, reason = np.nonzero(is_known.T)
 
-    def column(values: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    def number(values: NDArray[np.float64]) -> pa.Array:
         kept = values[reason, launch]
-        missing = np.isnan(kept)
-        return pa.array(np.where(missing, 0, kept), mask=missing).cast(kind)
+        return pa.array(kept, mask=np.isnan(kept))
 
     rows = pa.array(launch)
     return tables.table_of(
@@ -137,10 +136,10 @@ def stall_table(store: MetricStore, report: pa.Array, launch_id: pa.Array) -> pa
             "stall_reason": pa.DictionaryArray.from_arrays(
                 pa.array(reason.astype(np.int32)), pa.array(STALL_REASONS)
             ),
-            "cycles_per_issue": column(profile.cycles, pa.float64()),
-            "share_of_warp_latency_pct": column(profile.share_pct, pa.float64()),
-            "sample_count": column(profile.samples, pa.uint64()),
-            "sample_not_issued_count": column(profile.samples_not_issued, pa.uint64()),
+            "cycles_per_issue": number(profile.cycles),
+            "share_of_warp_latency_pct": number(profile.share_pct),
+            "sample_count": count_array(profile.samples[reason, launch]),
+            "sample_not_issued_count": count_array(profile.samples_not_issued[reason, launch]),
         },
         len(launch),
     )
