@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from nsightlens import tables
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_ncu_rep
-from nsightlens.readers.columns import category, clean, constant
+from nsightlens.readers.columns import category, constant, shown_path
 from nsightlens.readers.side_tables import (
     instances_table,
     nvtx_table,
@@ -53,6 +53,7 @@ def report_from_ncu_rep(
         on_error=on_error,
         progress=None if progress is None else lambda done, total: progress(path, done, total),
     )
+    path = shown_path(path)
     store = _metric_store(content)
     launches, origins = _launches(path, content, store)
     key = (launches["report"].combine_chunks(), launches["launch_id"].combine_chunks())
@@ -64,19 +65,19 @@ def report_from_ncu_rep(
         sessions=sessions_table(path, content.sessions, content.results),
         store=store,
         sources=(path,),
-        warnings=_warnings(content),
+        warnings=_warnings(path, content),
         instances=instances_table(path, content),
         column_origins=origins,
     )
 
 
-def _warnings(content: NcuRepFile) -> tuple[str, ...]:
+def _warnings(path: str, content: NcuRepFile) -> tuple[str, ...]:
     damage = content.damage
     if damage is None:
         return ()
     count = len(content.results)
-    read = f"{count} launch{'es' if count != 1 else ''} before the damage"
-    return (f"{content.path}: salvaged {read} at byte {damage.offset}: {damage.problem}",)
+    read = f"{count} sound launch{'es' if count != 1 else ''}"
+    return (f"{path}: damaged at byte {damage.offset}, {read} salvaged: {damage.problem}",)
 
 
 def _instance_filter(wanted: bool | Sequence[str]) -> Callable[[str], bool] | Literal[True] | None:
@@ -93,7 +94,7 @@ def _metric_store(content: NcuRepFile) -> MetricStore:
         np.frombuffer(scalars.name, dtype=np.uint32) if scalars.name else np.empty(0, np.uint32)
     )
     used, name = np.unique(string_index, return_inverse=True)
-    names = [clean(content.strings[i]) or "" for i in used.tolist()]
+    names = [content.strings[i] for i in used.tolist()]
     # Two string indices may spell the same name: it is one metric.
     distinct = {text: i for i, text in enumerate(dict.fromkeys(names))}
     merge = np.array([distinct[text] for text in names] or [0], dtype=np.uint32)
@@ -105,7 +106,7 @@ def _metric_store(content: NcuRepFile) -> MetricStore:
         kind=np.array(scalars.kind, dtype=np.uint8),
         value=np.array(scalars.value, dtype=np.float64),
         integer=np.array(scalars.integer, dtype=np.uint64),
-        text={entry: clean(text) or "" for entry, text in scalars.text.items()},
+        text=dict(scalars.text),
     )
 
 

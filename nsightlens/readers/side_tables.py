@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
-from nsightlens.readers.columns import category, clean, constant
+from nsightlens.readers.columns import category, constant
 from nsightlens.report import MetricKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from nsightlens.ncurep.model import (
         InstanceColumns,
@@ -43,8 +45,8 @@ def rules_table(path: str, results: Sequence[Result]) -> pa.Table:
             "rule_name": category(rule.rule_name for _, rule in rows),
             "section": category(rule.section for _, rule in rows),
             "severity": category(_named(_SEVERITIES, rule.severity) for _, rule in rows),
-            "title": [clean(rule.title) for _, rule in rows],
-            "message": [clean(rule.message) for _, rule in rows],
+            "title": [rule.title for _, rule in rows],
+            "message": [rule.message for _, rule in rows],
             "estimated_speedup_pct": [rule.speedup_pct for _, rule in rows],
             "speedup_scope": category(
                 _named(_SPEEDUP_SCOPES, rule.speedup_scope) for _, rule in rows
@@ -84,8 +86,8 @@ def nvtx_table(path: str, results: Sequence[Result]) -> pa.Table:
             "range_id": [r.range_id for r in ranges],
             "category": [r.category for r in ranges],
             "color": [r.color for r in ranges],
-            "payload": [None if r.payload is None else clean(str(r.payload)) for r in ranges],
-            "message": [clean(r.message) for r in ranges],
+            "payload": [None if r.payload is None else str(r.payload) for r in ranges],
+            "message": [r.message for r in ranges],
         },
         len(rows),
     )
@@ -102,28 +104,25 @@ def sessions_table(
             "report": constant(path, len(sessions)),
             "session_id": list(range(len(sessions))),
             "process_id": [s.process.process_id if s.process else None for s in sessions],
-            "process_name": [
-                clean(s.process.process_name) if s.process else None for s in sessions
-            ],
+            "process_name": [s.process.process_name if s.process else None for s in sessions],
             "host_name": [
-                clean((s.process.host_name if s.process else None) or s.computer_name)
-                for s in sessions
+                (s.process.host_name if s.process else None) or s.computer_name for s in sessions
             ],
-            "command_line": [clean(s.command_line or s.executable) for s in sessions],
-            "profiler_command_line": [clean(s.profiler_command_line) for s in sessions],
-            "ncu_version": [clean(_version(s, *_NCU_PROVIDERS)) for s in sessions],
-            "cuda_version": [clean(_version(s, "CUDA Version", "CUDA")) for s in sessions],
+            "command_line": [s.command_line or s.executable for s in sessions],
+            "profiler_command_line": [s.profiler_command_line for s in sessions],
+            "ncu_version": [_version(s, *_NCU_PROVIDERS) for s in sessions],
+            "cuda_version": [_version(s, "CUDA Version", "CUDA") for s in sessions],
             "driver_version": [
-                clean(_version(s, "Display Driver Version", "Display Driver")) for s in sessions
+                _version(s, "Display Driver Version", "Display Driver") for s in sessions
             ],
-            "clock_control": [clean(s.clock_control) or held.get(s.process) for s in sessions],
-            "cache_control": [clean(s.cache_control) for s in sessions],
-            "replay_mode": [clean(s.replay_mode) for s in sessions],
+            "clock_control": [s.clock_control or held.get(s.process) for s in sessions],
+            "cache_control": [s.cache_control for s in sessions],
+            "replay_mode": [s.replay_mode for s in sessions],
             "created_at": pa.array(
                 [_unix_seconds(s) for s in sessions], type=pa.timestamp("s", tz="UTC")
             ),
-            "operating_system": [clean(s.operating_system) for s in sessions],
-            "device_names": [[clean(name) for name in s.device_names] for s in sessions],
+            "operating_system": [s.operating_system for s in sessions],
+            "device_names": [list(s.device_names) for s in sessions],
         },
         len(sessions),
     )
@@ -160,7 +159,9 @@ def instances_table(path: str, content: NcuRepFile) -> pa.Table:
     schema = tables.schema_of(tables.INSTANCES)
     if found is None or not len(found.scalar):
         return schema.empty_table()
-    scalar = np.array(found.scalar, dtype=np.uint32)
+    every = np.array(found.scalar, dtype=np.uint32)
+    rows = np.flatnonzero(_is_last(content)[every])
+    scalar = every[rows]
     launch_id = np.array(content.scalars.result, dtype=np.uint32)[scalar]
     string_index = np.array(content.scalars.name, dtype=np.uint32)[scalar]
     used, name = np.unique(string_index, return_inverse=True)
@@ -173,37 +174,51 @@ def instances_table(path: str, content: NcuRepFile) -> pa.Table:
             "launch_id": pa.array(launch_id),
             "metric": pa.DictionaryArray.from_arrays(
                 pa.array(name.astype(np.int32)),
-                pa.array([clean(content.strings[i]) for i in used.tolist()], type=pa.string()),
+                pa.array([content.strings[i] for i in used.tolist()], type=pa.string()),
             ),
             "instance": pa.array(position.astype(np.uint32)),
-            **_correlation_columns(found),
-            **_element_columns(found.kind, found.value, found.integer, found.text),
+            **_correlation_columns(found, rows),
+            **_element_columns(found.kind, found.value, found.integer, found.text, rows),
         },
         len(scalar),
     )
 
 
-def _correlation_columns(found: InstanceColumns) -> dict[str, pa.Array]:
+def _is_last(content: NcuRepFile) -> NDArray[np.bool_]:
+    """Say which stored metric is the last of its name in its launch: the one that counts."""
+    index_of = {text: i for i, text in enumerate(dict.fromkeys(content.strings))}
+    merged = np.array([index_of[text] for text in content.strings], dtype=np.uint64)
+    name = merged[np.array(content.scalars.name, dtype=np.uint32)]
+    key = np.array(content.scalars.result, dtype=np.uint64) * len(index_of) + name
+    _, first_from_end = np.unique(key[::-1], return_index=True)
+    is_last = np.zeros(len(key), dtype=bool)
+    is_last[len(key) - 1 - first_from_end] = True
+    return is_last
+
+
+def _correlation_columns(found: InstanceColumns, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
     columns = _element_columns(
         found.correlation_kind,
         found.correlation_value,
         found.correlation_integer,
         found.correlation_text,
+        rows,
     )
     return {f"correlation_{name}": column for name, column in columns.items()}
 
 
 def _element_columns(
-    kind: Any, value: Any, integer: Any, text: dict[int, str]
+    kind: Any, value: Any, integer: Any, text: dict[int, str], rows: NDArray[np.intp]
 ) -> dict[str, pa.Array]:
     """Return one stored value per row as float64, exact integer and text; null where it is none."""
-    kinds = np.array(kind, dtype=np.uint8)
+    kinds = np.array(kind, dtype=np.uint8)[rows]
     is_number = (kinds == MetricKind.INTEGER) | (kinds == MetricKind.DOUBLE)
-    texts = pa.nulls(len(kinds), pa.string())
+    texts = pa.nulls(len(rows), pa.string())
     if text:
-        texts = pa.array([clean(text.get(i)) for i in range(len(kinds))], type=pa.string())
+        texts = pa.array(map(text.get, rows.tolist()), type=pa.string())
+    values, integers = np.array(value, dtype=np.float64), np.array(integer, dtype=np.uint64)
     return {
-        "value": pa.array(np.array(value, dtype=np.float64), mask=~is_number),
-        "integer": pa.array(np.array(integer, dtype=np.uint64), mask=kinds != MetricKind.INTEGER),
+        "value": pa.array(values[rows], mask=~is_number),
+        "integer": pa.array(integers[rows], mask=kinds != MetricKind.INTEGER),
         "text": texts,
     }

@@ -66,7 +66,9 @@ def _words(text: str) -> dict[str, str]:
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    """Return a whole number of up to 18 digits, which any integer column can hold."""
+    is_count = text is not None and text.isascii() and text.isdigit() and len(text) <= 18
+    return int(text) if text is not None and is_count else None
 
 
 def _number(text: str | None) -> float | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from support.reports import (
@@ -21,10 +22,8 @@ import nsightlens
 from nsightlens import tables
 from nsightlens.errors import NotAReportError, ReportNotFoundError, SalvageWarning
 from nsightlens.ncurep.model import NvtxDomainState, NvtxRange
+from nsightlens.ncurep.spec import LaunchSpec, MetricSpec
 from nsightlens.readers import find_reports, open_report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_launch_is_one_row_with_its_identity(tmp_path: Path) -> None:
@@ -119,6 +118,29 @@ def test_instances_are_read_only_for_the_metrics_asked_for(tmp_path: Path) -> No
     ] == [(1, "a__x", 0, 2**63, 1.5), (1, "a__x", 1, 2, 2.5), (1, "b__x", 0, None, 7.0)]
 
 
+def test_of_a_metric_that_is_stored_twice_the_instances_of_the_last_count(tmp_path: Path) -> None:
+    """As its value does; otherwise an instance would have two rows."""
+    twice = [MetricSpec("m", 1, [(0, 10), (1, 11)]), MetricSpec("m", 2, [(0, 20)])]
+    path = write_report(tmp_path, [LaunchSpec(name="k", metrics=twice)])
+    rows = open_report(path, instances=True).instances.to_pylist()
+    assert [(row["instance"], row["correlation_integer"], row["integer"]) for row in rows] == [
+        (0, 0, 20)
+    ]
+
+
+def test_a_path_that_is_no_utf8_is_spelled_the_same_everywhere(tmp_path: Path) -> None:
+    """Sources, tables and warnings name one file in one way."""
+    given = os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.ncu-rep")
+    try:
+        Path(given).write_bytes(write_report(tmp_path, [gemm_launch()]).read_bytes())
+    except OSError:
+        pytest.skip("this file system holds no name that is not UTF-8")
+    report = open_report(given)
+    assert report.sources == (f"{tmp_path}/bad\\xff.ncu-rep",)
+    assert report.launches["report"].to_pylist() == list(report.sources)
+    assert report.sessions["report"].to_pylist() == list(report.sources)
+
+
 def test_bytes_that_are_no_utf8_are_shown_escaped(tmp_path: Path) -> None:
     """A name in another encoding neither fails nor is lost."""
     broken = b"kern\xe9l".decode("utf-8", "surrogateescape")
@@ -151,7 +173,7 @@ def test_a_cut_report_fails_unless_salvage_is_asked_for(tmp_path: Path) -> None:
     path.write_bytes(content[: len(content) * 3 // 4])
     with pytest.raises(nsightlens.NsightLensError, match=r"report\.ncu-rep: at byte"):
         open_report(path)
-    with pytest.warns(SalvageWarning, match="salvaged 1 launch"):
+    with pytest.warns(SalvageWarning, match="1 sound launch salvaged"):
         salvaged = open_report(path, on_error="salvage")
     assert len(salvaged) == 1
     assert salvaged.warnings

@@ -38,6 +38,7 @@ def test_the_innermost_range_of_each_kind_counts() -> None:
         "nsightlens@step v2 phase=decode",
         "nsightlens@steps v1 phase=decode",
         "nsightlens@step v1 phase=sleeping batch_size=-1 context=many",
+        "nsightlens@step v1 batch_size=99999999999999999999 context=1" + "0" * 5000,
         "nsightlens@op v1 name flop=nan bytes=-4",
         "DecodeStep",
         "aDecodeStep3",
