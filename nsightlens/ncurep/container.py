@@ -54,6 +54,10 @@ _SESSION, _STRING_TABLE, _PAYLOAD_SIZE, _PROCESS = 3, 4, 5, 6
 # Keys with which the header of a block can begin (field number and wire type in one byte).
 _BLOCK_HEADER_KEYS = frozenset(b"\x08\x10\x1a\x22\x28\x32\x38\x40\x48")
 
+# What every report of ncu says somewhere (behind its sources), and how far to look for it [byte].
+_EARLY_WORDS = (b"Nsight Compute", b"launch__grid_size", b"gpu__time_duration")
+_SEARCHED = 64 << 20
+
 _ZEROS = re.compile(rb"\0*")
 
 _MAX_PADDING = 4096  # [byte] a page: the coarsest unit that files are commonly padded to
@@ -138,19 +142,25 @@ def _not_a_report(buffer: mmap | bytes, path: str) -> NotAReportError:
 
 
 def _lacks_beginning(buffer: mmap | bytes) -> bool:
-    """Tell whether the file is a report without some of the bytes before its first block."""
-    file_header = b"\x02\0\0\0\x08"
-    head = buffer[:64]
-    if any((MAGIC + file_header)[cut:] == head[: 9 - cut] for cut in range(1, 8)):
-        return True
-    # Without the whole file header, the first block stands at the beginning.
-    if len(buffer) < 5 or buffer[4] not in _BLOCK_HEADER_KEYS:
+    """Tell whether the file is a report without some of its first bytes."""
+    beginning = MAGIC + b"\x02\0\0\0\x08" + bytes([FILE_VERSION])
+    for cut in range(1, len(beginning) + 1):
+        left = beginning[cut:]
+        is_telling = len(left) > 3 or _is_block_header(buffer, len(left))
+        if buffer[: len(left)] == left and is_telling:
+            return True
+    # The cut lies somewhere inside a block: look for what every report says.
+    return any(buffer.find(words, 0, _SEARCHED) >= 0 for words in _EARLY_WORDS)
+
+
+def _is_block_header(buffer: mmap | bytes, offset: int) -> bool:
+    if len(buffer) < offset + 5 or buffer[offset + 4] not in _BLOCK_HEADER_KEYS:
         return False
-    header_size = unpack_from("<I", buffer, 0)[0]
-    if 4 + header_size > len(buffer):
+    start, size = offset + 4, unpack_from("<I", buffer, offset)[0]
+    if start + size > len(buffer):
         return False
     try:
-        Message.at(padded(buffer[4 : 4 + header_size]), 0, header_size)
+        Message.at(padded(buffer[start : start + size]), 0, size)
     except WireFault:
         return False
     return True
@@ -230,7 +240,8 @@ class Container:
         left = self._size - offset
         where = (f"block {self.block_count}",)
         if left < 4:
-            problem = f"{left} bytes follow the last block, too few for another"
+            count = "1 byte follows" if left == 1 else f"{left} bytes follow"
+            problem = f"{count} the last block, too few for another"
             return TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
         key = self._buffer[offset + 4 : offset + 5]
         if key and key[0] not in _BLOCK_HEADER_KEYS:

@@ -118,7 +118,10 @@ def test_a_device_is_not_a_report() -> None:
         (SOUND[1:], "first bytes are missing"),
         (SOUND[3:], "first bytes are missing"),
         (SOUND[4:], "first bytes are missing"),
+        (SOUND[8:], "first bytes are missing"),
+        (SOUND[9:], "first bytes are missing"),
         (SOUND[10:], "first bytes are missing"),
+        (b"\x0c" * 40 + b"Nsight Compute Target" + SOUND[40:], "first bytes are missing"),
     ],
 )
 def test_what_is_not_a_report_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
