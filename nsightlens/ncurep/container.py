@@ -135,10 +135,17 @@ def _not_a_report(buffer: mmap | bytes, path: str) -> NotAReportError:
     if at > 0:
         found += f"; the beginning of a report follows {at} bytes later"
         return NotAReportError(path, found, "Remove the bytes before it.", offset=0)
+    if _is_text(head):
+        found += "; this is text, such as ncu prints with --csv"
+        return NotAReportError(path, found, "Give the .ncu-rep file that ncu wrote.", offset=0)
     if _lacks_beginning(buffer):
         found += "; what follows looks like a report whose first bytes are missing"
         return NotAReportError(path, found, COPY_AGAIN, offset=0)
     return NotAReportError(path, found, "Give a .ncu-rep file that ncu wrote.", offset=0)
+
+
+def _is_text(head: bytes) -> bool:
+    return len(head) > 8 and all(byte >= 0x20 or byte in b"\t\r\n" for byte in head)
 
 
 def _lacks_beginning(buffer: mmap | bytes) -> bool:

@@ -109,6 +109,7 @@ def test_a_device_is_not_a_report() -> None:
         (b"", "the file is empty"),
         (b"NV", "begins with the bytes 4e 56"),
         (b"hello, world", "begins with the bytes 68 65 6c 6c"),
+        (b"==PROF== Connected to process 1\ngpu__time_duration.sum", "this is text, such as ncu"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer"),
         (b"\x1f\x8b\x08\0", "gzip data"),
         (b"PK\x03\x04", "a zip archive"),
