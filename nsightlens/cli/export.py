@@ -44,8 +44,9 @@ def run(args: argparse.Namespace) -> int:
     from nsightlens.analysis import classify
     from nsightlens.store import check_export_place, write_export
 
-    check_export_place(args.output, force=args.force)
-    loaded = load(args, find(args))
+    found = find(args)
+    check_export_place(args.output, force=args.force, inputs=found.paths)
+    loaded = load(args, found)
     report, labels = labels_of(args, loaded.report, "launch")
     tables = {
         "launches": report.launches,

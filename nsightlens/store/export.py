@@ -8,17 +8,23 @@ only when one of them is called.
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsightlens import tables
 from nsightlens._version import __version__
-from nsightlens.errors import NotAReportError, OutputError, ReportNotFoundError
-from nsightlens.store.files import check_place, new_folder
+from nsightlens.errors import (
+    NotAReportError,
+    OutputError,
+    OutputExistsError,
+    ReportNotFoundError,
+)
+from nsightlens.store.files import is_same, new_folder, status_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -28,31 +34,84 @@ MANIFEST = "export.json"
 _FORMAT = "nsightlens.export"
 
 
-def check_export_place(folder: str | os.PathLike[str], *, force: bool) -> None:
+def check_export_place(
+    folder: str | os.PathLike[str], *, force: bool, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
     """Refuse a folder that must not be written, before any work is done for it.
 
     An empty folder may be used. With ``force`` an earlier export is replaced, and nothing else: a
     folder named by mistake may hold what cannot be had again.
 
+    Parameters
+    ----------
+    folder
+        The folder to be written.
+    force
+        Whether it may be an earlier export.
+    inputs
+        Files that are read: a folder that holds one of them is never replaced.
+
     Raises
     ------
     OutputExistsError
-        It exists, is not empty, and ``force`` is false.
+        It is an earlier export, and ``force`` is false.
     OutputError
-        It holds something else than an export, or its parent does not exist.
+        It holds anything else than the files of an export, holds one of the inputs, is the
+        current folder or one above it, is a file, or its parent does not exist.
     """
     path = Path(folder)
-    is_empty = path.is_dir() and not any(path.iterdir())
-    check_place(path, force=force or is_empty)
-    if not path.exists() or is_empty:
+    status = status_of(path)
+    if status is None:
         return
-    if not path.is_dir():
+    if not stat.S_ISDIR(status.st_mode):
         raise OutputError(f"{path} is a file: name a folder.")
-    if not (path / MANIFEST).is_file():
+    # The folder is replaced by another one, which would leave the user's shell in none.
+    here = Path(os.path.realpath(os.curdir))
+    if any(is_same(path, above) for above in (here, *here.parents)):
+        raise OutputError(f"{path} is the current folder, or one above it: name another folder.")
+    for source in inputs:
+        if any(is_same(path, above) for above in Path(os.path.realpath(source)).parents):
+            raise OutputError(
+                f"{path} holds {os.fspath(source)}, which is read: it is not replaced. "
+                "Choose another folder."
+            )
+    names = _names_in(path)
+    if not names:
+        return
+    _check_that_only_an_export_is_lost(path, names)
+    if not force:
+        raise OutputExistsError(str(path))
+
+
+def _names_in(path: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(path))  # noqa: PTH208 - names are enough
+    except OSError as error:
+        raise OutputError(f"{path} cannot be looked into: {error.strerror or error}.") from error
+
+
+def _check_that_only_an_export_is_lost(path: Path, names: Sequence[str]) -> None:
+    own = _files_of_export(path)
+    others = [name for name in names if name not in own or not (path / name).is_file()]
+    if others:
+        shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if others[3:] else "")
+        what = "files that are not of its export" if own else "files and no export"
         raise OutputError(
-            f"{path} holds other files and no export: --force does not replace it. "
+            f"{path} holds {what} ({shown}): it is not replaced, even with --force. "
             "Choose another folder."
         )
+
+
+def _files_of_export(path: Path) -> set[str]:
+    """Return the names of the files that the manifest speaks of, whatever version wrote it."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        is_export = manifest["schema"] == _FORMAT
+        return (
+            {MANIFEST, *(f"{name}.parquet" for name in manifest["tables"])} if is_export else set()
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
 def write_export(
@@ -71,20 +130,22 @@ def write_export(
     contents
         Name of each table, such as ``launches``, to the table.
     sources
-        Paths of the reports that the tables come from, for the manifest.
+        Paths of the reports that the tables come from, for the manifest. A folder that holds one
+        of them is not replaced.
     force
         Replace an earlier export.
 
     Raises
     ------
     OutputExistsError
-        The folder exists, is not empty, and ``force`` is false.
+        The folder is an earlier export, and ``force`` is false.
     OutputError
-        It holds something else than an export, or could not be written; it is as it was.
+        The folder must not be replaced, see `check_export_place`, or could not be written; it is
+        as it was.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    check_export_place(folder, force=force)
+    check_export_place(folder, force=force, inputs=sources)
     with new_folder(Path(folder)) as beside:
         try:
             for name, table in contents.items():

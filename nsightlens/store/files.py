@@ -9,24 +9,25 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from nsightlens.errors import OutputError, OutputExistsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_place", "new_folder", "write_file"]
+__all__ = ["check_place", "is_same", "new_folder", "status_of", "write_file"]
 
 
 def check_place(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a place that must not or cannot be written, before any work is done for it.
+    """Refuse a file that must not or cannot be written, before any work is done for it.
 
     Parameters
     ----------
     path
-        The file or folder to be written.
+        The file to be written.
     force
         Whether it may exist already.
     inputs
@@ -37,28 +38,71 @@ def check_place(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None
     OutputExistsError
         It exists and ``force`` is false.
     OutputError
-        Its folder does not exist, or it is one of the inputs.
+        It is one of the inputs, a folder or a disk, its folder does not exist, or the system does
+        not let it be looked at.
     """
-    if any(_is_same(path, source) for source in inputs):
+    if any(is_same(path, source) for source in inputs):
         raise OutputError(f"{path} is one of the reports that are read: choose another name.")
-    if not path.parent.is_dir():
-        raise OutputError(
-            f"{path}: the folder {path.parent} does not exist. Make it first, or choose another."
-        )
-    if os.path.lexists(path) and not force and not _is_device(path):
-        raise OutputExistsError(str(path))
+    status = status_of(path)
+    if status is None:
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise OutputError(f"{path} is a folder: name a file.")
+    if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+        if not force:
+            raise OutputExistsError(str(path))
+    elif not _is_stream(status):
+        raise OutputError(f"{path} is neither a file nor a pipe: choose another name.")
 
 
-def _is_same(path: Path, other: Path) -> bool:
+def status_of(path: Path) -> os.stat_result | None:
+    """Return what lies at the place of an output, None where nothing does.
+
+    A link is followed; of one that leads nowhere, its own status is returned.
+
+    Raises
+    ------
+    OutputError
+        The folder that it would lie in does not exist, or the system refuses to look.
+    """
+    try:
+        try:
+            return path.stat()
+        except FileNotFoundError:
+            _check_folder(path.parent, path)
+            return path.lstat() if os.path.lexists(path) else None
+        except NotADirectoryError:
+            _check_folder(path.parent, path)
+            raise
+    except (OSError, ValueError) as error:
+        if isinstance(error, OutputError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{path} cannot be written: {reason}. Choose another name.") from error
+
+
+def _check_folder(folder: Path, path: Path) -> None:
+    if folder.is_dir():
+        return
+    for part in (folder, *folder.parents):
+        if part.exists() and not part.is_dir():
+            raise OutputError(f"{path}: {part} is a file, not a folder. Choose another name.")
+    raise OutputError(
+        f"{path}: the folder {folder} does not exist. Make it first, or choose another."
+    )
+
+
+def is_same(path: Path, other: Path) -> bool:
+    """Return whether two paths lead to the same file or folder."""
     try:
         return path.samefile(other)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
-def _is_device(path: Path) -> bool:
+def _is_stream(status: os.stat_result) -> bool:
     """Return whether writing to it adds to nothing that could be lost: a pipe, /dev/null."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
 
 
 def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
@@ -81,13 +125,12 @@ def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
         It could not be written.
     """
     check_place(path, force=force)
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder: name a file.")
-    place = Path(os.path.realpath(path))
-    if _is_device(path):
-        with _told_as_output_error(path), path.open("w", encoding="utf-8", newline="") as stream:
+    status = status_of(path)
+    if status is not None and _is_stream(status):
+        with _told_as_output_error(path), _open_stream(path) as stream:
             stream.writelines(pieces)
         return
+    place = Path(os.path.realpath(path))
     beside = _name_beside(place)
     try:
         with _told_as_output_error(path):
@@ -99,7 +142,24 @@ def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
                 shutil.copymode(place, beside)
             beside.replace(place)
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _open_stream(path: Path) -> TextIO:
+    """Open a pipe or a device, without waiting for a reader that may never come."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        if path.is_fifo():
+            problem = f"{path}: nobody reads from this pipe. Start its reader first."
+            raise OutputError(problem) from error
+        raise
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
+    return open(  # noqa: PTH123 - pathlib opens no descriptor
+        descriptor, "w", encoding="utf-8", newline="", errors="backslashreplace"
+    )
 
 
 @contextlib.contextmanager
@@ -130,6 +190,7 @@ def new_folder(path: Path) -> Iterator[Path]:
         yield beside
         with _told_as_output_error(path):
             if place.exists():
+                shutil.copymode(place, beside)
                 place.rename(former)
             try:
                 beside.rename(place)
@@ -139,13 +200,19 @@ def new_folder(path: Path) -> Iterator[Path]:
                 raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-        if place.exists():
-            shutil.rmtree(former, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if place.exists():
+                shutil.rmtree(former, ignore_errors=True)
 
 
 def _name_beside(place: Path, what: str = "new") -> Path:
-    # In the same folder, because a rename is atomic only within one file system.
-    return place.with_name(f".{place.name}.{os.getpid()}.{what}")
+    # In the same folder, because a rename is atomic only within one file system. Not longer than
+    # the longest name by itself: where the place can be written, so can this.
+    return place.with_name(f".{place.name[:_KEPT_NAME]}.{os.getpid()}.{what}")
+
+
+_KEPT_NAME = 40
+"""[character] Of the name of the place, in that of what is written beside it."""
 
 
 @contextlib.contextmanager

@@ -85,11 +85,82 @@ def test_a_folder_with_other_files_is_not_replaced_even_by_force(tmp_path: Path)
     assert (tmp_path / "thesis.tex").exists()
 
 
+def test_an_export_that_somebody_added_to_is_not_replaced_even_by_force(tmp_path: Path) -> None:
+    """Whether a file or a folder that has the name of a table: the manifest knows what is ours."""
+    out = tmp_path / "out"
+    write_export(out, {"labels": three_launches()})
+    (out / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"not of its export \(notes\.txt\)"):
+        write_export(out, _tables(), force=True)
+    (out / "notes.txt").unlink()
+    (out / "labels.parquet").unlink()
+    (out / "labels.parquet").mkdir()
+    (out / "labels.parquet" / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"labels\.parquet"):
+        write_export(out, _tables(), force=True)
+    assert (out / "labels.parquet" / "mine.txt").exists()
+
+
+def test_a_folder_that_holds_an_input_is_not_replaced_even_by_force(tmp_path: Path) -> None:
+    """At any depth, by any spelling, and also where the input has the name of a table."""
+    out = tmp_path / "out"
+    write_export(out, {"labels": three_launches()})
+    for report in (out / "a.ncu-rep", out / "sub" / "a.ncu-rep", out / "labels.parquet"):
+        report.parent.mkdir(exist_ok=True)
+        report.write_bytes(b"NVR")
+        spelling = out / ".." / "out" / report.relative_to(out)
+        with pytest.raises(OutputError, match="which is read"):
+            write_export(out, _tables(), sources=[str(spelling)], force=True)
+        assert report.exists()
+
+
+def test_the_current_folder_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shell of the user would be left in a folder that is gone."""
+    out = tmp_path / "out"
+    write_export(out, {"labels": three_launches()})
+    (tmp_path / "empty").mkdir()
+    for folder in (out, tmp_path / "empty"):
+        monkeypatch.chdir(folder)
+        for name in (".", "..", str(folder)):
+            with pytest.raises(OutputError, match="current folder"):
+                write_export(name, _tables(), force=True)
+
+
+def test_an_export_of_another_version_can_be_replaced(tmp_path: Path) -> None:
+    """It is an export all the same."""
+    out = tmp_path / "out"
+    write_export(out, _tables())
+    manifest = json.loads((out / "export.json").read_text(encoding="utf-8"))
+    (out / "export.json").write_text(json.dumps({**manifest, "schema_version": 99}), "utf-8")
+    write_export(out, {"labels": three_launches()}, force=True)
+    assert list(read_export(out)) == ["labels"]
+
+
 def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
     """Even by force."""
     (tmp_path / "out").write_text("x", encoding="utf-8")
     with pytest.raises(OutputError, match="is a file"):
         check_export_place(tmp_path / "out", force=True)
+    with pytest.raises(OutputError, match="is a file"):
+        check_export_place(tmp_path / "out", force=False)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_an_output_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the system refuses is no fault of nsightlens."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nsightlens.store.export.os.listdir", denied)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OutputError, match="Permission denied"):
+        check_export_place(tmp_path / "out", force=True)
+    with pytest.raises(OutputError, match="cannot be written"):
+        check_export_place(tmp_path / ("x" * 300), force=True)
 
 
 def test_a_failing_export_leaves_the_earlier_one(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,10 +63,70 @@ def test_the_folder_of_the_output_must_exist(tmp_path: Path) -> None:
         write_file(tmp_path / "no" / "a.json", ["x"], force=False)
 
 
-def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
-    """Even by force."""
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+    """And not that a folder of that name does not exist."""
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    for name in ("a.json", "deep/a.json"):
+        with pytest.raises(OutputError, match=r"notes\.txt is a file, not a folder"):
+            write_file(tmp_path / "notes.txt" / name, ["x"], force=False)
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_folder_is_not_a_file(tmp_path: Path, *, force: bool) -> None:
+    """Even by force, which is then no advice either."""
     with pytest.raises(OutputError, match="is a folder"):
-        write_file(tmp_path, ["x"], force=True)
+        write_file(tmp_path, ["x"], force=force)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+    """As an output that cannot be written."""
+    with pytest.raises(OutputError, match="cannot be written"):
+        check_place(tmp_path / name, force=True)
+
+
+def test_a_long_name_that_a_file_can_have_is_written(tmp_path: Path) -> None:
+    """The name under which it is written first is no longer than that."""
+    write_file(tmp_path / ("x" * 255), ["text"], force=False)
+    assert (tmp_path / ("x" * 255)).read_text(encoding="utf-8") == "text"
+
+
+def test_a_folder_that_must_not_be_searched_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever call the system refuses."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", denied)
+    with pytest.raises(OutputError, match="Permission denied"):
+        check_place(tmp_path / "a.json", force=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_is_written_to_where_it_has_a_reader(tmp_path: Path) -> None:
+    """Without a reader it is refused: waiting for one could be for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="nobody reads"):
+        write_file(pipe, ["x"], force=True)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(pipe, ["ä"], force=False)
+    assert os.read(reader, 10) == "ä".encode()
+    os.close(reader)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such device")
+def test_a_disk_is_not_written_to_even_by_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names one has made a slip."""
+    kept = os.stat(tmp_path)  # noqa: PTH116 - pathlib is what is replaced
+    disk = os.stat_result([stat.S_IFBLK | 0o600, *tuple(kept)[1:]])
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: disk)
+    with pytest.raises(OutputError, match="neither a file nor a pipe"):
+        check_place(tmp_path / "sda", force=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no links without privileges")
