@@ -15,14 +15,15 @@ sheet does not hold for the duration in the report. In order of preference:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.products import UNIFIED_MEMORY, Product, product_class_of, product_of
 from nsightlens.devices.rates import rate_of
-from nsightlens.devices.tensor_peaks import tensor_peaks_per_cycle
+from nsightlens.devices.tensor_peaks import TensorPeak, tensor_peak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,6 +61,9 @@ class PeakRates:
     ----------
     rate
         [FLOP/s, op/s or B/s] NaN where unknown. Each of shape (launches,).
+    lowest
+        The same at the least: below ``rate`` where the report does not say how tensor work was
+        done, zero where nothing bounds it (the SM clock is not known). Each of shape (launches,).
     source
         Index into `PEAK_SOURCES`, -1 where unknown. Each of shape (launches,).
     sm_clock_hz
@@ -69,6 +73,7 @@ class PeakRates:
     """
 
     rate: dict[str, NDArray[np.float64]]
+    lowest: dict[str, NDArray[np.float64]]
     source: dict[str, NDArray[np.int8]]
     sm_clock_hz: NDArray[np.float64]
     boost_clock_hz: NDArray[np.float64]
@@ -123,32 +128,56 @@ def peak_rates(report: Report, resources: Iterable[str]) -> PeakRates:
     boost = first_known(
         metric(store, "device__attribute_clock_rate") * 1e3, devices.spread(_boost_hz)
     )
-    clocks = (sm_clock, boost)
-    stored = _stored_peaks_per_cycle(store, devices)
+    clocks = _Clocks(sm_clock, boost)
     rate: dict[str, NDArray[np.float64]] = {}
+    lowest: dict[str, NDArray[np.float64]] = {}
     source: dict[str, NDArray[np.int8]] = {}
     for resource in resources:
         if resource == "dram":
-            candidates = _dram_peaks(report, devices)
+            candidates = _exactly(_dram_peaks(report, devices))
+        elif resource == "l2":
+            candidates = _exactly({"architecture": _l2_peak(report, devices)})
         else:
-            candidates = _on_chip_peaks(report, devices, resource, clocks)
-            if resource in stored:
-                candidates["report"] = stored[resource] * sm_clock
-        rate[resource], source[resource] = _choose(candidates, len(report))
-    return PeakRates(rate, source, sm_clock, boost)
+            per_cycle = _sm_peaks_per_cycle(store, devices, resource)
+            candidates = _at_clocks(per_cycle, clocks)
+        rate[resource], lowest[resource], source[resource] = _choose(candidates, len(report))
+    return PeakRates(rate, lowest, source, sm_clock, boost)
+
+
+class _Clocks(NamedTuple):
+    """SM clock of each launch and highest SM clock of its device [Hz]."""
+
+    measured: NDArray[np.float64]
+    boost: NDArray[np.float64]
+
+
+def _exactly(candidates: dict[str, NDArray[np.float64]]) -> dict[str, TensorPeak]:
+    return {name: TensorPeak(value, value) for name, value in candidates.items()}
+
+
+def _at_clocks(per_cycle: dict[str, TensorPeak], clocks: _Clocks) -> dict[str, TensorPeak]:
+    """Turn peaks per cycle into peaks per second; that of a data sheet is one at the most."""
+    return {
+        name: TensorPeak(peak.fastest * clocks.boost, np.zeros_like(peak.slowest))
+        if name == "data_sheet"
+        else TensorPeak(peak.fastest * clocks.measured, peak.slowest * clocks.measured)
+        for name, peak in per_cycle.items()
+    }
 
 
 def _choose(
-    candidates: dict[str, NDArray[np.float64]], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    value = np.full(count, np.nan)
+    candidates: dict[str, TensorPeak], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int8]]:
+    value, lowest = np.full(count, np.nan), np.zeros(count)
     source = np.full(count, -1, dtype=np.int8)
     for code, name in enumerate(PEAK_SOURCES):
         if name in candidates:
-            use = np.isnan(value) & (candidates[name] > 0)
-            value = np.where(use, candidates[name], value)
+            peak = candidates[name]
+            use = np.isnan(value) & (peak.fastest > 0)
+            value = np.where(use, peak.fastest, value)
+            lowest = np.where(use, peak.slowest, lowest)
             source[use] = code
-    return value, source
+    return value, np.nan_to_num(lowest), source
 
 
 def _devices(report: Report) -> _Devices:
@@ -188,34 +217,43 @@ def _bandwidth(device: _Device) -> float | None:
     return None if bandwidth is None else bandwidth * 1e9
 
 
-def _stored_peaks_per_cycle(
-    store: MetricStore, devices: _Devices
-) -> dict[str, NDArray[np.float64]]:
-    """Peaks that the report itself stores [operations per SM cycle, whole GPU]."""
-    peaks = {}
-    for resource, (name, factor) in _CUDA_CORE_PEAKS.items():
-        derived = _DERIVED_PEAKS.get(resource)
-        value = metric(store, name) * factor
-        peaks[resource] = value if derived is None else first_known(value, metric(store, derived))
+def _sm_peaks_per_cycle(
+    store: MetricStore, devices: _Devices, resource: str
+) -> dict[str, TensorPeak]:
+    """Peaks of a part of the SM [operations or bytes per SM cycle, whole GPU], by source."""
+    attribute = devices.spread(lambda device: device.sm_count)
+    counts = {"architecture": attribute, "data_sheet": devices.spread(_sm_count)}
+
+    def rate(name: str, source: str) -> NDArray[np.float64]:
+        return devices.spread(lambda device: device.rate(name)) * counts[source]
+
+    if not resource.startswith("tensor_"):
+        rates = {source: rate(resource, source) for source in counts}
+        return _exactly({"report": _stored_core_peak(store, resource), **rates})
     names = [device.compute_capability for device in devices.kinds]
-    return peaks | tensor_peaks_per_cycle(store, devices.code, names)
-
-
-def _on_chip_peaks(
-    report: Report,
-    devices: _Devices,
-    resource: str,
-    clocks: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> dict[str, NDArray[np.float64]]:
-    per_sm = devices.spread(lambda device: device.rate(resource))
-    if resource == "l2":
-        l2_clock = number_column(report.launches, "l2_clock_hz")
-        return {"architecture": per_sm * _l2_slices(report) * l2_clock}
-    sm_clock, boost = clocks
+    nothing = np.full(store.launch_count, np.nan)
     return {
-        "architecture": per_sm * devices.spread(lambda device: device.sm_count) * sm_clock,
-        "data_sheet": per_sm * devices.spread(_sm_count) * boost,
+        "report": tensor_peak(store, resource, devices.code, names, lambda _: nothing),
+        **{
+            source: tensor_peak(store, resource, devices.code, names, partial(rate, source=source))
+            for source in counts
+        },
     }
+
+
+def _stored_core_peak(store: MetricStore, resource: str) -> NDArray[np.float64]:
+    """Peak on CUDA cores that the report itself stores; NaN where it does not."""
+    if resource not in _CUDA_CORE_PEAKS:
+        return np.full(store.launch_count, np.nan)
+    name, factor = _CUDA_CORE_PEAKS[resource]
+    derived = _DERIVED_PEAKS.get(resource)
+    value = metric(store, name) * factor
+    return value if derived is None else first_known(value, metric(store, derived))
+
+
+def _l2_peak(report: Report, devices: _Devices) -> NDArray[np.float64]:
+    per_slice = devices.spread(lambda device: device.rate("l2"))
+    return per_slice * _l2_slices(report) * number_column(report.launches, "l2_clock_hz")
 
 
 def _l2_slices(report: Report) -> NDArray[np.float64]:

@@ -18,6 +18,18 @@ FFMA_PEAK = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"
 TENSOR = "sm__ops_path_tensor"
 
 
+B200 = H100 | {
+    "device__attribute_display_name": "NVIDIA B200",
+    "device__attribute_compute_capability_major": 10,
+    "device__attribute_multiprocessor_count": 148,
+}
+RTX_5090 = H100 | {
+    "device__attribute_display_name": "NVIDIA GeForce RTX 5090",
+    "device__attribute_compute_capability_major": 12,
+    "device__attribute_multiprocessor_count": 170,
+}
+
+
 def peak_of(
     resource: str, *groups: Mapping[str, Any], without: tuple[str, ...] = ()
 ) -> tuple[Any, str | None]:
@@ -51,6 +63,14 @@ def test_without_it_the_architecture_gives_the_peak_at_the_clock_of_the_report()
     """256 FLOP per SM and cycle x 132 x 1.5 GHz."""
     assert peak_of("fp32") == (pytest.approx(FP32_PEAK), "architecture")
     assert peak_of("tensor_fp16") == (pytest.approx(TENSOR_PEAK), "architecture")
+
+
+def test_without_a_clock_nothing_bounds_a_peak_from_below() -> None:
+    """The SMs may have run at any clock up to the boost clock."""
+    metrics = launch()
+    assert peak_rates(report_of(metrics), ["fp32"]).lowest["fp32"][0] == pytest.approx(FP32_PEAK)
+    del metrics["sm__cycles_elapsed.avg.per_second"]
+    assert peak_rates(report_of(metrics), ["fp32"]).lowest["fp32"][0] == 0.0
 
 
 def test_without_a_clock_the_boost_clock_is_that_of_a_data_sheet() -> None:
@@ -188,6 +208,79 @@ def test_mma_sync_has_two_thirds_where_its_own_peak_was_not_stored() -> None:
     """With the peak of the total alone, work of mma.sync still gets its own roof."""
     metrics = hopper() | {f"{TENSOR}_op_hmma_src_fp16_dst_fp32.sum": 1e9}
     assert peak_of("tensor_fp16", metrics)[0] == pytest.approx(360448 * 1.5e9)
+
+
+@pytest.mark.parametrize(
+    ("counter", "per_cycle"),
+    [("op_hgmma_src_fp16", 540672.0), ("op_hmma_src_fp16_dst_fp32", 360448.0)],
+)
+def test_mma_sync_has_two_thirds_of_the_rate_of_the_architecture_too(
+    counter: str, per_cycle: float
+) -> None:
+    """The report divides the work by instruction and stores no peak."""
+    metrics = {f"{TENSOR}_{counter}.sum": 1e9}
+    assert peak_of("tensor_fp16", metrics) == (pytest.approx(per_cycle * 1.5e9), "architecture")
+
+
+def test_work_that_is_not_divided_by_instruction_has_a_peak_between_two() -> None:
+    """Of wgmma and of mma.sync on Hopper; of tcgen05 and of nothing known on Blackwell."""
+    metrics = {f"{TENSOR}_src_fp16.sum": 1e9}
+    peaks = peak_rates(report_of(launch(metrics)), ["tensor_fp16"])
+    assert peaks.rate["tensor_fp16"][0] == pytest.approx(TENSOR_PEAK)
+    assert peaks.lowest["tensor_fp16"][0] == pytest.approx(TENSOR_PEAK * 2 / 3)
+    metrics = {f"{TENSOR}_src_fp16_dst_fp16.sum": 0.0, f"{TENSOR}_src_fp16_dst_fp32.sum": 1e9}
+    peaks = peak_rates(report_of(launch(B200, metrics)), ["tensor_fp16"])
+    assert peaks.rate["tensor_fp16"][0] == pytest.approx(148 * 8192 * 1.5e9)
+    assert peaks.lowest["tensor_fp16"][0] == 0.0
+
+
+def test_mma_sync_on_data_centre_blackwell_does_not_get_the_roof_of_tcgen05() -> None:
+    """Its rate is not known."""
+    used = {f"{TENSOR}_op_hmma_src_fp16_dst_fp32.sum": 1e9}
+    assert peak_of("tensor_fp16", B200, used) == (pytest.approx(math.nan, nan_ok=True), None)
+    used = {f"{TENSOR}_op_utchmma_src_fp16_dst_fp32.sum": 1e9}
+    assert peak_of("tensor_fp16", B200, used)[0] == pytest.approx(148 * 8192 * 1.5e9)
+
+
+@pytest.mark.parametrize(("state", "per_cycle"), [("off", 540672.0), ("on", 1081344.0)])
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_sparse_work_has_the_sparse_peak(state: str, per_cycle: float, is_stored: bool) -> None:
+    """2:4 sparsity doubles the rate, whether or not the report stores it."""
+    base = f"{TENSOR}_op_hgmma_src_fp16_sparsity"
+    metrics = {f"{base}_off.sum": 0.0, f"{base}_on.sum": 0.0} | {f"{base}_{state}.sum": 1e9}
+    if is_stored:
+        metrics |= {
+            f"{base}_off.sum.peak_sustained": 540672.0,
+            f"{base}_on.sum.peak_sustained": 1081344.0,
+        }
+    assert peak_of("tensor_fp16", metrics)[0] == pytest.approx(per_cycle * 1.5e9)
+
+
+@pytest.mark.parametrize(
+    ("resource", "counter", "per_sm"),
+    [
+        ("tensor_fp16", "src_fp16_dst_fp16", 1024),
+        ("tensor_fp16", "src_fp16_dst_fp32", 512),
+        ("tensor_fp8", "src_fp8_dst_fp16", 2048),
+        ("tensor_fp8", "src_fp8_dst_fp32", 1024),
+    ],
+)
+def test_geforce_halves_the_rate_of_the_fp32_accumulator_alone(
+    resource: str, counter: str, per_sm: int
+) -> None:
+    """The counter says which accumulator it was."""
+    found = peak_of(resource, RTX_5090, {f"{TENSOR}_{counter}.sum": 1e9})
+    assert found == (pytest.approx(170 * per_sm * 1.5e9), "architecture")
+
+
+def test_fp8_of_an_unknown_accumulator_has_a_peak_between_two() -> None:
+    """Ada counts both in one place."""
+    chip = RTX_5090 | {"device__attribute_compute_capability_major": 8,
+                       "device__attribute_compute_capability_minor": 9,
+                       "device__attribute_display_name": "NVIDIA GeForce RTX 4090"}  # fmt: skip
+    peaks = peak_rates(report_of(launch(chip, {f"{TENSOR}_src_fp8.sum": 1e9})), ["tensor_fp8"])
+    assert peaks.rate["tensor_fp8"][0] == pytest.approx(170 * 2048 * 1.5e9)
+    assert peaks.lowest["tensor_fp8"][0] == pytest.approx(170 * 1024 * 1.5e9)
 
 
 def test_the_dense_peak_of_ampere_is_that_without_sparsity() -> None:
