@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nsightlens.analysis.thresholds import HEAVY_ONLY
 from nsightlens.devices.columns import metric, text_column
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ PARTS: tuple[Part, ...] = (
     Part(r"sm__.*|smsp__.*", "issue", "any other part of the SM"),
     Part(r".*", "memory", "any other part of the memory system"),
 )  # fmt: skip
-"""First match counts. ``fma`` and ``fmaheavy`` become fp32 and integer, see `measure_activity`."""
+"""First match counts. ``fma`` and ``fmaheavy`` are no resources: see `Activity`."""
 
 _COMPILED = tuple((re.compile(part.pattern + r"\Z"), part) for part in PARTS)
 
@@ -114,14 +113,18 @@ class Activity:
     Parameters
     ----------
     fraction
-        [1] By resource, NaN where nothing was measured. Each of shape (launches,). ``fma`` is the
-        pipe as a whole, besides what it means for ``fp32`` and ``integer``.
+        [1] By resource, NaN where nothing was measured. Each of shape (launches,).
+    fma, fma_heavy
+        [1] Activity of the fma pipe and of its heavy half, which are no resources: see
+        `nsightlens.analysis.fma`. NaN where nothing was measured. Shape (launches,).
     has_all_compute_parts, has_all_memory_parts
         Every counter in the list of that side has a value, so that the maximum over the parts is
         the side. Shape (launches,).
     """
 
     fraction: dict[str, NDArray[np.float64]]
+    fma: NDArray[np.float64]
+    fma_heavy: NDArray[np.float64]
     has_all_compute_parts: NDArray[np.bool_]
     has_all_memory_parts: NDArray[np.bool_]
 
@@ -139,13 +142,7 @@ def part_of(counter: str) -> Part:
 
 
 def measure_activity(store: MetricStore) -> Activity:
-    """Read the percent-of-peak counters of all launches.
-
-    On chips whose fma pipe has a heavy and a light half, only the heavy one does integer
-    multiply-adds. Where it is busy with these (see `HEAVY_ONLY`), its activity is the integer
-    side's, and FP32 gets the activity of the light half, ``2 fma - heavy``. Else the pipe is as
-    busy as its busier half.
-    """
+    """Read the percent-of-peak counters of all launches."""
     lists = {side: _listed_counters(store, name) for side, name in _BREAKDOWNS.items()}
     listed = (name for found in lists.values() for one in found for name in one.counters)
     counters = dict.fromkeys([*_ALWAYS, *listed])
@@ -156,9 +153,12 @@ def measure_activity(store: MetricStore) -> Activity:
         if resource:
             known = fraction.get(resource)
             fraction[resource] = value if known is None else np.fmax(known, value)
-    _split_fma(fraction, store.launch_count)
+    missing = np.full(store.launch_count, np.nan)
+    fma, heavy = fraction.pop("fma", missing), fraction.pop("fmaheavy", missing)
     return Activity(
         fraction,
+        fma,
+        heavy,
         _has_all(values, lists["compute"], store.launch_count),
         _has_all(values, lists["memory"], store.launch_count),
     )
@@ -186,17 +186,3 @@ def _has_all(
             known = np.all([~np.isnan(values[name]) for name in one.counters], axis=0)
             complete |= one.is_of_launch & known
     return complete
-
-
-def _split_fma(fraction: dict[str, NDArray[np.float64]], count: int) -> None:
-    """Turn the activity of the fma pipe into that of FP32 and of integer multiply-adds."""
-    missing = np.full(count, np.nan)
-    fma = fraction.get("fma", missing)
-    heavy = fraction.pop("fmaheavy", missing)
-    is_integer = fma < HEAVY_ONLY * heavy
-    light = np.maximum(2.0 * fma - heavy, 0.0)
-    if "fma" in fraction:
-        fraction["fp32"] = np.where(is_integer, light, np.fmax(fma, heavy))
-    if is_integer.any():
-        integer = fraction.get("integer", missing)
-        fraction["integer"] = np.where(is_integer, np.fmax(integer, heavy), integer)

@@ -202,9 +202,11 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
 
 def grouping_columns(identity: pa.Table, *, with_kernel: bool) -> list[Any]:
     """Return the columns that make a group, as text."""
-    names = ["family", "subtype", "phase", "batch_size", "device_name"]
-    names = ["kernel", *names] if with_kernel else names
-    return [identity[name].cast(pa.string()) for name in names]
+    names = ["family", "subtype", "phase", "batch_size"]
+    names = ["subject", *names] if with_kernel else names
+    # One driver calls the same GPU A100-PCIE-40GB, a later one NVIDIA A100-PCIE-40GB.
+    gpu = pc.replace_substring_regex(identity["device_name"], "^NVIDIA ", "")
+    return [*(identity[name].cast(pa.string()) for name in names), gpu]
 
 
 def group_columns(
@@ -216,7 +218,8 @@ def group_columns(
     parts = [pc.fill_null(column, "-").combine_chunks().take(first) for column in columns]
     of_kernel = ("kernel",) if with_kernel else ()
     names = ("family", "subtype", "phase", "batch_size", "device_name", *of_kernel)
-    shared = ("report", *(("kernel_demangled_name",) if with_kernel else ()))
+    shared = ("report", "kind", "process_id", "device_id",
+              *(("kernel_demangled_name",) if with_kernel else ()))  # fmt: skip
     return {
         "key": pc.binary_join_element_wise(*parts, "|"),
         **{name: identity[name].combine_chunks().take(first) for name in names},

@@ -131,7 +131,8 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
 def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
     launches = report.launches
     of_identity = ("kernel", "family", "subtype", "phase", "batch_size", "grid", "block")
-    of_launch = ("report", "launch_id", "kernel_demangled_name", "nvtx_path", "device_name")
+    of_launch = ("report", "launch_id", "kind", "kernel_demangled_name", "nvtx_path",
+                 "process_id", "device_id", "device_name")  # fmt: skip
     return {
         "key": numbered_keys(report, identity),
         **{name: identity[name] for name in of_identity},

@@ -76,10 +76,9 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     other = np.fmin(decision.compute, decision.memory)
     fraction = usage.fraction()
     most = np.nanmax(np.where(np.isnan(fraction), 0.0, fraction), axis=0)
-    # A tensor pipe that is busier than every pipe whose work was counted.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tensor_active = usage.flop_ns[INDEX["tensor"]] / usage.duration_ns
-    is_tensor = (decision.flop_resource == INDEX["tensor"]) & (tensor_active > 0)
+    # A tensor pipe that may have done more than every pipe whose work was counted.
+    tensor_active = fraction[INDEX["tensor"]]
+    is_tensor = (usage.flop_high_ns.argmax(axis=0) == INDEX["tensor"]) & (tensor_active > 0)
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
     open_share = context.number["open_fraction"]

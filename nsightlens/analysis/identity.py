@@ -20,6 +20,7 @@ __all__ = ["IDENTITY_SCHEMA", "extent", "identify", "numbered_keys"]
 IDENTITY_SCHEMA = pa.schema(
     [
         ("kernel", pa.string()),
+        ("subject", pa.string()),
         ("family", pa.string()),
         ("subtype", pa.string()),
         ("phase", pa.string()),
@@ -44,7 +45,8 @@ def identify(report: Report) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        With `IDENTITY_SCHEMA`, one row per launch; null where nothing says so.
+        With `IDENTITY_SCHEMA`, one row per launch; null where nothing says so. ``subject`` is the
+        kernel, or the kind of the result in brackets where it is no kernel.
     """
     launches = report.launches
     kernels = parse_launch_kernels(
@@ -54,8 +56,10 @@ def identify(report: Report) -> pa.Table:
     by_name = _plain(kernels, "phase")
     is_phase = pc.is_in(by_name, value_set=pa.array(_PHASES, pa.string()))
     by_name = pc.if_else(is_phase, by_name, pa.scalar(None, pa.string()))
+    kernel = pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name"))
     columns = {
-        "kernel": pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name")),
+        "kernel": kernel,
+        "subject": pc.coalesce(kernel, _bracketed_kind(launches)),
         "family": _plain(kernels, "family"),
         "subtype": _without(_plain(kernels, "subtype"), "", "unknown"),
         "phase": pc.coalesce(_plain(steps, "phase"), by_name),
@@ -69,6 +73,11 @@ def identify(report: Report) -> pa.Table:
     }
     arrays = [_one_chunk(columns[field.name]) for field in IDENTITY_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=IDENTITY_SCHEMA)
+
+
+def _bracketed_kind(launches: pa.Table) -> Any:
+    kind = _without(_plain(launches, "kind"), "kernel")
+    return pc.binary_join_element_wise("(", kind, ")", "")
 
 
 def extent(launches: pa.Table, name: str) -> Any:
@@ -85,9 +94,10 @@ def numbered_keys(report: Report, identity: pa.Table) -> Any:
     Returns
     -------
     pyarrow.Array
-        Text column such as ``flash_fwd|1,32,16|128,1,1|0``, unique within each report.
+        Text column such as ``flash_fwd|1,32,16|128,1,1|0`` or ``(range)|?|?|0``, unique within
+        each report.
     """
-    parts = [pc.fill_null(identity[name], "?") for name in ("kernel", "grid", "block")]
+    parts = [pc.fill_null(identity[name], "?") for name in ("subject", "grid", "block")]
     stem = _one_chunk(pc.binary_join_element_wise(*parts, "|"))
     code, _ = text_column({"stem": stem}, "stem")
     report_code, paths = text_column(report.launches, "report")

@@ -8,7 +8,7 @@ what was measured of it is at least the ceiling of the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -48,15 +48,19 @@ class Decision:
         Row of `RESOURCES` with the largest roofline time on the side that bounds; -1 where
         ``bound`` is unknown.
     limiter_fraction
-        [1] Its roofline time over the duration.
+        [1] Its roofline time over the duration, or the share of the duration in which its pipe was
+        active where that is more.
     compute, memory
         [1] Largest known fraction of each side; NaN where none is known.
     compute_ceiling, memory_ceiling
         [1] Nothing on that side can have been busier; infinite where nothing bounds it.
+    flop_low, flop_high
+        [1] Bounds of the largest share of the duration that operations of one type needed.
     flop_resource
-        Row of `FLOP_RESOURCES` with the largest known time; -1 where none is known.
+        Row of `FLOP_RESOURCES` with the largest time; -1 where not every type was counted.
     bound_ratio
-        [1] Time for floating-point and tensor work over time for DRAM bytes.
+        [1] Time for floating-point and tensor work over time for DRAM bytes; NaN where the former
+        is not known to a few percent.
     arithmetic_intensity, ridge_point, ridge_point_boost
         [FLOP/B]
     clock_dependent
@@ -76,6 +80,8 @@ class Decision:
     memory: NDArray[np.float64]
     compute_ceiling: NDArray[np.float64]
     memory_ceiling: NDArray[np.float64]
+    flop_low: NDArray[np.float64]
+    flop_high: NDArray[np.float64]
     flop_resource: NDArray[np.intp]
     bound_ratio: NDArray[np.float64]
     arithmetic_intensity: NDArray[np.float64]
@@ -115,10 +121,9 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
     bound = _bound(compute, memory, compute_ceiling, memory_ceiling)
     limiter = _limiter(fraction, bound)
     rows = np.arange(len(usage))
-    flop_resource, flop_time = _largest_flop(usage)
-    roofline = _roofline_bound(usage)
-    ratio = _quotient(flop_time, usage.dram_ns)
-    ratio = np.where(roofline == UNKNOWN, np.nan, ratio)
+    flop = _FlopTime(usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0))
+    flop_resource = _largest_flop(usage)
+    roofline = _roofline_bound(flop, usage.dram_ns)
     ridge = _ridge_point(usage, flop_resource)
     top = np.fmax(compute, memory)
     return Decision(
@@ -130,16 +135,16 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
         memory=memory,
         compute_ceiling=compute_ceiling,
         memory_ceiling=memory_ceiling,
+        flop_low=_quotient(flop.low, usage.duration_ns),
+        flop_high=_quotient(flop.high, usage.duration_ns),
         flop_resource=flop_resource,
-        bound_ratio=ratio,
+        bound_ratio=np.where(
+            flop.is_exact & (roofline != UNKNOWN), _quotient(flop.low, usage.dram_ns), np.nan
+        ),
         arithmetic_intensity=_arithmetic_intensity(usage),
         ridge_point=ridge,
         ridge_point_boost=_quotient(ridge, usage.boost_ratio),
-        clock_dependent=np.where(
-            (roofline == UNKNOWN) | np.isnan(usage.boost_ratio),
-            np.nan,
-            (roofline == COMPUTE) & (ratio * usage.boost_ratio < 1.0),
-        ),
+        clock_dependent=_clock_dependent(roofline, flop, usage),
         regime=_regime(top, np.maximum(compute_ceiling, memory_ceiling), (compute, memory), waves),
         evidence=_evidence(usage, bound, roofline),
     )
@@ -183,34 +188,61 @@ def _bound(
     memory_ceiling: NDArray[np.float64],
 ) -> NDArray[np.int8]:
     # Equal percentages of both aggregates are those of the one part that they share, the way from
-    # the SM to L1, which is on the memory side.
-    is_memory = (memory > 0) & (memory >= compute_ceiling)
-    is_compute = (compute > 0) & (compute >= memory_ceiling) & ~is_memory
+    # the SM to L1, which is on the memory side: a tie is memory's, also with what is not known.
+    is_memory = (memory > 0) & _is_at_least(memory, compute_ceiling)
+    is_compute = (compute > 0) & ~_is_at_least(memory_ceiling, compute)
     return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
 
 
 def _limiter(fraction: NDArray[np.float64], bound: NDArray[np.int8]) -> NDArray[np.intp]:
     on_side = np.where(bound == MEMORY, IS_MEMORY[:, None], IS_COMPUTE[:, None])
     candidates = np.where(on_side & ~np.isnan(fraction), fraction, -np.inf)
-    return np.where(bound == UNKNOWN, -1, candidates.argmax(axis=0))
+    return np.where(bound == UNKNOWN, -1, _first_largest(candidates))
 
 
-def _largest_flop(usage: Usage) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    times = usage.flop_ns
-    known = np.where(np.isnan(times), -np.inf, times)
-    largest = known.max(axis=0)
+def _first_largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the first row with the largest value, or with one that rounding parts from it."""
+    first: NDArray[np.intp] = _is_at_least(values, values.max(axis=0)).argmax(axis=0)
+    return first
+
+
+def _is_at_least(a: NDArray[np.float64], b: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+    at_least: NDArray[np.bool_] = a * (1.0 + thresholds.TIE) >= b
+    return at_least
+
+
+class _FlopTime(NamedTuple):
+    """Bounds of the largest time [ns] that operations of one type needed. Shape (n,)."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def is_exact(self) -> NDArray[np.bool_]:
+        exact: NDArray[np.bool_] = self.high <= self.low * thresholds.EXPLAINED_AGGREGATE
+        return exact
+
+
+def _largest_flop(usage: Usage) -> NDArray[np.intp]:
+    counted = np.nan_to_num(usage.flop_ns)
     # With no floating-point work at all the roof that stands for it is that of FP32.
-    resource = np.where(largest == 0, INDEX["fp32"], known.argmax(axis=0))
-    is_known = np.isfinite(largest)
-    return np.where(is_known, resource, -1), np.where(is_known, largest, np.nan)
+    resource = np.where(counted.max(axis=0) == 0, INDEX["fp32"], _first_largest(counted))
+    return np.where(usage.has_flop_counts, resource, -1)
 
 
-def _roofline_bound(usage: Usage) -> NDArray[np.int8]:
-    low, high = usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0)
-    dram = usage.dram_ns
-    is_memory = (dram > 0) & (high < dram)
-    is_compute = (low > 0) & (low >= dram)
+def _roofline_bound(flop: _FlopTime, dram: NDArray[np.float64]) -> NDArray[np.int8]:
+    is_memory = (dram > 0) & ~_is_at_least(flop.high, dram) & ~np.isnan(flop.high)
+    is_compute = (flop.low > 0) & _is_at_least(flop.low, dram)
     return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
+
+
+def _clock_dependent(
+    roofline: NDArray[np.int8], flop: _FlopTime, usage: Usage
+) -> NDArray[np.float64]:
+    stays = (roofline == MEMORY) | _is_at_least(flop.low * usage.boost_ratio, usage.dram_ns)
+    turns = (roofline == COMPUTE) & ~_is_at_least(flop.high * usage.boost_ratio, usage.dram_ns)
+    is_unknown = (roofline == UNKNOWN) | np.isnan(usage.boost_ratio) | ~(stays | turns)
+    return np.where(is_unknown, np.nan, turns)
 
 
 def _arithmetic_intensity(usage: Usage) -> NDArray[np.float64]:
@@ -233,12 +265,13 @@ def _regime(
     waves: NDArray[np.float64],
 ) -> NDArray[np.int8]:
     compute, memory = sides
-    is_busy = top >= thresholds.BUSY
-    is_idle = ceiling < thresholds.BUSY
+    is_busy = _is_at_least(top, thresholds.BUSY)
+    is_idle = ~_is_at_least(ceiling, thresholds.BUSY) & ~np.isnan(ceiling)
+    apart = np.abs(compute - memory)
     is_balanced = (
         is_busy
-        & (top < thresholds.SATURATED)
-        & (np.abs(compute - memory) <= thresholds.BALANCE_MARGIN)
+        & ~_is_at_least(top, thresholds.SATURATED)
+        & (apart <= thresholds.BALANCE_MARGIN + thresholds.TIE)
     )
     is_small = waves < thresholds.FULL_WAVE
     code = np.select(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsightlens.analysis.activity import measure_activity
+from nsightlens.analysis.fma import fma_pipe
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
 from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE
 from nsightlens.analysis.usage import (
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nsightlens.analysis.activity import Activity
-    from nsightlens.devices import PeakRates
     from nsightlens.report import Report
 
 __all__ = ["measure_usage"]
@@ -39,7 +39,6 @@ _WORK_COLUMNS = {
     "l2": "l2_bytes",
     "l1": "l1_bytes",
 }
-_WITH_FP16_PIPE = ("7.0", "7.2", "7.5", "8.0")
 
 
 def measure_usage(report: Report) -> Usage:
@@ -60,7 +59,8 @@ def measure_usage(report: Report) -> Usage:
     work = _work(report)
     peaks = peak_rates(report, _WORK_COLUMNS)
     activity = measure_activity(report.store)
-    fractions = _fractions(report, activity, _counted_fractions(work, peaks, duration))
+    counted = [_fractions_of(rate, work, duration) for rate in (peaks.rate, peaks.lowest)]
+    fractions = _fractions(report, activity, counted[0], counted[1])
     busy, is_counted = busiest(fractions)
     _add_unnamed_parts(busy, fractions, activity)
     compute, memory = _ceilings(busy, fractions, activity)
@@ -83,7 +83,7 @@ def measure_usage(report: Report) -> Usage:
             memory_ceiling_ns=memory * duration,
             is_compute_complete=activity.has_all_compute_parts,
             is_memory_complete=activity.has_all_memory_parts,
-            flop_ns=flop.best * duration,
+            flop_ns=flop.counted * duration,
             flop_low_ns=flop.low * duration,
             flop_high_ns=flop.high * duration,
             has_flop_counts=flop.has_counts,
@@ -94,16 +94,21 @@ def measure_usage(report: Report) -> Usage:
         )
 
 
-def _fractions(report: Report, activity: Activity, counted: NDArray[np.float64]) -> Fractions:
+def _fractions(
+    report: Report,
+    activity: Activity,
+    counted: NDArray[np.float64],
+    counted_most: NDArray[np.float64],
+) -> Fractions:
     count = len(report)
     code, texts = text_column(report.launches, "compute_capability")
     fractions = Fractions(
         counted=counted,
+        counted_most=counted_most,
         active=_matrix(activity.fraction, count),
-        fma=activity.fraction.get("fma", np.full(count, np.nan)),
+        fma=fma_pipe(activity.fma, activity.fma_heavy, code, texts),
         sm=number_column(report.launches, "sm_throughput_pct") / 100.0,
         memory=number_column(report.launches, "memory_throughput_pct") / 100.0,
-        has_fp16_pipe=np.array([text in _WITH_FP16_PIPE for text in texts])[code],
         has_all_tensor_types=_has_all_tensor_types(report),
     )
     _fill_levels(fractions, report)
@@ -125,14 +130,15 @@ def _work(report: Report) -> NDArray[np.float64]:
     return _matrix(columns, len(report))
 
 
-def _counted_fractions(
-    work: NDArray[np.float64], peaks: PeakRates, duration: NDArray[np.float64]
+def _fractions_of(
+    rate: dict[str, NDArray[np.float64]], work: NDArray[np.float64], duration: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Return counted work over what a rate would do in the duration; NaN where it is unknown."""
     counted = np.full(work.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         for name in _WORK_COLUMNS:
             row = INDEX[name]
-            fraction = work[row] / (peaks.rate[name] * duration * 1e-9)
+            fraction = work[row] / (rate[name] * duration * 1e-9)
             # No work needs no time, whatever the peak: it may be unknown for a unit not there.
             is_zero = (work[row] == 0) & ~np.isnan(duration)
             counted[row] = np.where(is_zero, 0.0, fraction)

@@ -3,7 +3,9 @@
 Two questions are asked of the same counters. What bounds the launch asks how *busy* a resource was:
 its counted work over its peak, or the time in which its pipe was active where that is longer (an
 addition keeps a pipe busy as long as a multiply-add, and so does an instruction of which few
-threads take part). The classical roofline asks for *operations* only, counted where they were.
+threads take part). The classical roofline asks for *operations* only, and of these the activity of
+a pipe says no more than how many there can have been: integer multiply-adds, predicated-off threads
+and additions keep it as busy as multiply-adds do.
 """
 
 from __future__ import annotations
@@ -13,17 +15,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nsightlens.analysis.thresholds import EXPLAINED_ACTIVITY, EXPLAINED_AGGREGATE, INACTIVE
+from nsightlens.analysis.thresholds import (
+    EXPLAINED_ACTIVITY,
+    EXPLAINED_AGGREGATE,
+    INACTIVE,
+    TIE,
+)
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FlopWork", "Fractions", "busiest", "flop_work"]
+    from nsightlens.analysis.fma import FmaPipe
 
-# Without a count, FP32 work is at least half of what its pipe was active for, all of it additions.
-# FP16 may be nothing of what its pipe did.
-_LEAST_SHARE = {"fp64": 1.0, "fp32": 0.5, "fp16": 0.0}
+__all__ = ["FlopWork", "Fractions", "busiest", "flop_work"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,25 +39,25 @@ class Fractions:
     ----------
     counted
         Counted work over what the peak would do in the duration. Shape (R, n).
+    counted_most
+        The same over the lowest that the peak can be; infinite where nothing bounds it. Shape
+        (R, n).
     active
         Percent-of-peak counters. Shape (R, n).
     fma
-        Activity of the pipe that FP32, integer multiply-adds and, from 8.6 on, FP16 share. Shape
-        (n,).
+        The pipe that FP32, integer multiply-adds and, on some chips, FP16 share.
     sm, memory
         Maximum over all parts of the SM, of the memory system. Shape (n,).
-    has_fp16_pipe
-        FP16 has a pipe of its own. Shape (n,).
     has_all_tensor_types
         Tensor operations of every data type of the architecture were counted. Shape (n,).
     """
 
     counted: NDArray[np.float64]
+    counted_most: NDArray[np.float64]
     active: NDArray[np.float64]
-    fma: NDArray[np.float64]
+    fma: FmaPipe
     sm: NDArray[np.float64]
     memory: NDArray[np.float64]
-    has_fp16_pipe: NDArray[np.bool_]
     has_all_tensor_types: NDArray[np.bool_]
 
 
@@ -62,13 +67,15 @@ class FlopWork:
 
     Parameters
     ----------
-    best, low, high
-        Best value (NaN where unknown) and bounds. Shape (F, n).
+    counted
+        NaN where the work was not counted. Shape (F, n).
+    low, high
+        Bounds: what was counted, else zero and the activity of the pipe. Shape (F, n).
     has_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
     """
 
-    best: NDArray[np.float64]
+    counted: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     has_counts: NDArray[np.bool_]
@@ -97,26 +104,32 @@ def busiest(fractions: Fractions) -> tuple[NDArray[np.float64], NDArray[np.bool_
 def _attributed(fractions: Fractions) -> NDArray[np.float64]:
     """Give the activity of shared pipes to the work that explains it. Shape (R, n)."""
     active = fractions.active.copy()
-    fp32, integer, tensor = INDEX["fp32"], INDEX["integer"], INDEX["tensor"]
-    # Less than half explained by FP32: the rest of the fma pipe is integer multiply-adds.
-    is_integer = fractions.counted[fp32] < EXPLAINED_ACTIVITY * active[fp32]
-    active[integer] = np.where(is_integer, np.fmax(active[integer], active[fp32]), active[integer])
-    active[fp32] = np.where(is_integer, np.nan, active[fp32])
-    # Explained by counted types: the activity is that of the largest.
+    _attribute_tensor(fractions, active)
+    counted = fractions.counted
+    shares = fractions.fma.attribute(counted[INDEX["fp32"]], counted[INDEX["fp16"]])
+    for name, share in shares.items():
+        active[INDEX[name]] = np.fmax(active[INDEX[name]], share)
+    return active
+
+
+def _attribute_tensor(fractions: Fractions, active: NDArray[np.float64]) -> None:
+    """Give the activity of the tensor pipes to the largest counted type that explains it."""
+    tensor = INDEX["tensor"]
     is_explained = _is_tensor_explained(fractions)
     counted = np.nan_to_num(fractions.counted[: len(TENSOR)])
     largest, column = counted.argmax(axis=0), np.arange(counted.shape[1])
     of_largest = np.where(is_explained, active[tensor], np.nan)
     active[largest, column] = np.fmax(active[largest, column], of_largest)
     active[tensor] = np.where(is_explained, np.nan, active[tensor])
-    return active
 
 
 def _is_tensor_explained(fractions: Fractions) -> NDArray[np.bool_]:
     """Say where the counted tensor work explains the activity of the tensor pipes."""
     counted = np.nansum(fractions.counted[: len(TENSOR)], axis=0)
     active = fractions.active[INDEX["tensor"]]
-    explained: NDArray[np.bool_] = (active <= INACTIVE) | (counted >= EXPLAINED_ACTIVITY * active)
+    explained: NDArray[np.bool_] = (active <= INACTIVE) | (
+        counted * (1.0 + TIE) >= EXPLAINED_ACTIVITY * active
+    )
     return explained
 
 
@@ -126,36 +139,42 @@ def flop_work(fractions: Fractions) -> FlopWork:
     FP16 on CUDA cores is bounded as well and left out of ``has_counts``: most sets do not count it,
     and its bound tells whether it could matter.
     """
-    shape = (len(FLOP_RESOURCES), fractions.sm.shape[0])
-    best, low, high = np.full(shape, np.nan), np.zeros(shape), np.zeros(shape)
-    has_counts = np.ones(shape[1], dtype=bool)
-    ceiling = np.where(np.isnan(fractions.sm), np.inf, fractions.sm)
-    for name, share in _LEAST_SHARE.items():
-        row = INDEX[name]
-        counted, active = fractions.counted[row], fractions.active[row]
-        most = _most_of_pipe(fractions, name)
-        is_counted = ~np.isnan(counted)
-        best[row] = np.where(is_counted, counted, active)
-        low[row] = np.where(is_counted, counted, np.nan_to_num(active) * share)
-        high[row] = np.where(is_counted, counted, np.where(np.isnan(most), ceiling, most))
-        if name != "fp16":
-            has_counts &= is_counted | (high[row] <= INACTIVE)
-    types = slice(0, len(TENSOR))
-    best[types] = fractions.counted[types]
-    low[types] = high[types] = np.nan_to_num(fractions.counted[types])
-    row, active = INDEX["tensor"], fractions.active[INDEX["tensor"]]
-    is_done = fractions.has_all_tensor_types | _is_tensor_explained(fractions)
-    best[row] = np.where(is_done, np.nan, active)
-    low[row] = np.where(is_done, 0.0, np.nan_to_num(active))
-    high[row] = np.where(is_done, 0.0, np.where(np.isnan(active), ceiling, active))
-    return FlopWork(best, low, high, has_counts & is_done)
+    counted = fractions.counted[: len(FLOP_RESOURCES)].copy()
+    low = np.nan_to_num(counted)
+    high = np.zeros_like(low)
+    for row, activity in _most_of_types(fractions).items():
+        # Where the peak is not known exactly, the activity bounds what was counted as well.
+        most = np.fmax(low[row], _or_sm(activity, fractions))
+        high[row] = np.fmin(fractions.counted_most[row], most)
+    high[INDEX["tensor"]] = _most_uncounted_tensor(fractions)
+    types = [INDEX["fp64"], INDEX["fp32"]]
+    has_counts = np.all(~np.isnan(counted[types]) | (high[types] <= INACTIVE), axis=0)
+    has_counts &= fractions.has_all_tensor_types | _is_tensor_explained(fractions)
+    return FlopWork(counted, low, high, has_counts)
 
 
-def _most_of_pipe(fractions: Fractions, name: str) -> NDArray[np.float64]:
-    """Return the activity that contains all work of a type, NaN where it is not known."""
-    own: NDArray[np.float64] = fractions.active[INDEX[name]]
-    if name == "fp32":
-        return np.fmax(fractions.fma, own)
-    if name == "fp16":
-        return np.where(fractions.has_fp16_pipe, own, fractions.fma)
-    return own
+def _most_of_types(fractions: Fractions) -> dict[int, NDArray[np.float64]]:
+    """Return the activity that contains all work of a type, by its row; NaN where unknown."""
+    active, fma = fractions.active, fractions.fma
+    tensor = np.fmax(active[INDEX["tensor"]], active[INDEX["tensor_fp64"]])
+    is_counted = ~np.isnan(fractions.counted)
+    return {
+        # Tensor work that was not counted has a row of its own.
+        **{row: np.where(is_counted[row], tensor, 0.0) for row in range(len(TENSOR))},
+        INDEX["fp64"]: active[INDEX["fp64"]],
+        INDEX["fp32"]: fma.whole,
+        INDEX["fp16"]: np.where(fma.has_fp16, fma.most_fp16, active[INDEX["fp16"]]),
+    }
+
+
+def _or_sm(activity: NDArray[np.float64], fractions: Fractions) -> NDArray[np.float64]:
+    """Return an activity, where it is unknown that of the whole SM, else infinity."""
+    known = np.where(np.isnan(activity), fractions.sm, activity)
+    return np.where(np.isnan(known), np.inf, known)
+
+
+def _most_uncounted_tensor(fractions: Fractions) -> NDArray[np.float64]:
+    """Return the most that tensor work of types that were not counted can have needed."""
+    counted = np.nansum(fractions.counted[: len(TENSOR)], axis=0)
+    left = _or_sm(fractions.active[INDEX["tensor"]], fractions) - counted
+    return np.where(fractions.has_all_tensor_types, 0.0, np.maximum(left, 0.0))

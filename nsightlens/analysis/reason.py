@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis.label import (
     ANALYTIC,
     BOUNDS,
+    COMPUTE,
     CONFIDENCES,
     MEMORY,
     REGIMES,
@@ -42,6 +43,7 @@ _WORDS = {
     "l2": "L2",
     "l1": "L1 with shared memory",
     "issue": "issue slots",
+    "fma": "fma pipe",
     "integer": "integer pipe",
     "xu": "special-function pipe",
     "tensor": "tensor pipes",
@@ -165,17 +167,17 @@ def _latency(decision: Decision, context: Context) -> Any:
 
 def _roofline(usage: Usage, decision: Decision) -> Any:
     """Say the classical answer: by intensity where work was counted, else by percentages."""
-    rows = np.arange(len(usage))
     roofline, ridge = decision.roofline_bound, decision.ridge_point
     intensity = decision.arithmetic_intensity
     is_known = roofline != UNKNOWN
     with np.errstate(divide="ignore", invalid="ignore"):
-        flop_fraction = usage.flop_ns[decision.flop_resource, rows] / usage.duration_ns
         dram_fraction = usage.dram_ns / usage.duration_ns
-    flop = concat(
-        choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(flop_fraction),
-        " against DRAM ", percent(dram_fraction),
-    )  # fmt: skip
+    operations = pc.if_else(
+        pa.array(~np.isnan(decision.bound_ratio) & (decision.flop_resource >= 0)),
+        concat(choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(decision.flop_low)),
+        _flop_range(decision),
+    )
+    flop = concat(operations, " against DRAM ", percent(dram_fraction))
     side = choose(np.where(roofline == MEMORY, 0, 1), ("left", "right"))
     has_intensity = is_known & ~np.isnan(intensity) & ~np.isnan(ridge)
     is_left = intensity < ridge
@@ -190,6 +192,14 @@ def _roofline(usage: Usage, decision: Decision) -> Any:
     return sentence(
         when(parts & ~is_analytic, classical), when(has_intensity & agrees, by_intensity)
     )
+
+
+def _flop_range(decision: Decision) -> Any:
+    """Say how much of the duration operations can have needed where they were not all counted."""
+    least = when(
+        decision.roofline_bound == COMPUTE, concat("at least ", percent(decision.flop_low))
+    )
+    return concat("FLOP ", pc.coalesce(least, concat("at most ", percent(decision.flop_high))))
 
 
 def _without_fp16(usage: Usage) -> Any:

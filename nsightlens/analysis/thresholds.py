@@ -20,6 +20,7 @@ __all__ = [
     "INACTIVE",
     "OPEN_SHARE",
     "SATURATED",
+    "TIE",
 ]
 
 BUSY = 0.60
@@ -48,6 +49,9 @@ CLOCK_SPREAD = 0.10
 
 INACTIVE = 0.0005
 """[1] A pipe that is active for less than this is taken as not used."""
+
+TIE = 1e-9
+"""[1] Relative: values closer than this are equal, in whatever order they were rounded."""
 
 OPEN_SHARE = 0.05
 """[1] A group with more of its time unmeasured than this is labelled with less confidence."""

@@ -35,14 +35,15 @@ TENSOR = (
 """Tensor work by data type, in the order of the columns of ``launches``."""
 
 RESOURCES: tuple[str, ...] = (
-    *TENSOR, "tensor", "fp64", "fp32", "fp16", "integer", "xu", "issue", "sm",
+    *TENSOR, "tensor", "fp64", "fp32", "fp16", "fma", "integer", "xu", "issue", "sm",
     "dram", "l2", "l1", "memory",
 )  # fmt: skip
-"""Every resource. ``tensor`` is tensor work of an unknown data type; ``sm`` and ``memory`` are the
-busiest part of their side where the parts were not collected."""
+"""Every resource. ``tensor`` is tensor work of an unknown data type, ``fma`` the pipe that FP32,
+integer multiply-adds and, from 8.6 on, FP16 share where nothing tells which; ``sm`` and ``memory``
+are the busiest part of their side where the parts were not collected."""
 
 INDEX = {name: row for row, name in enumerate(RESOURCES)}
-FLOP_RESOURCES = RESOURCES[: INDEX["integer"]]
+FLOP_RESOURCES = RESOURCES[: INDEX["fma"]]
 """The resources with a ridge point: those that `Usage.flop_low_ns` has rows for, in its order."""
 
 IS_MEMORY = np.array([name in {"dram", "l2", "l1", "memory"} for name in RESOURCES])
@@ -91,8 +92,8 @@ class Usage:
     is_compute_complete, is_memory_complete
         Every part of the side was measured: the ceiling is the maximum of ``time_ns``. Shape (n,).
     flop_ns, flop_low_ns, flop_high_ns
-        [ns] Time for floating-point and tensor operations: best value (NaN where unknown) and
-        bounds. Shape (F, n).
+        [ns] Time for floating-point and tensor operations: of counted ones (NaN where they were
+        not), and bounds. Shape (F, n).
     has_flop_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
     dram_ns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.rooflines import (
     COMPUTE_PARTS,
@@ -60,6 +60,8 @@ def measured(draw: st.DrawFn) -> Metrics:
 
 
 @given(measured(), st.floats(0.3, 3.0))
+@example(launch(parts(tensor=0.01, l1=0.01)), 1.1)
+@example(launch(parts(tensor=0.01, l1=0.01, lsu=0.0)), 0.7)
 @settings(deadline=None, max_examples=30)
 def test_labels_do_not_change_when_all_clocks_scale_together(
     metrics: Metrics, factor: float
@@ -108,6 +110,7 @@ def test_a_removed_metric_never_makes_a_label_or_another_one_on_equal_evidence(
     before, after = labels_of(metrics, left)
     if before["bound"] == "unknown":
         assert after["bound"] == "unknown"
+    assert after["roofline_bound"] in ("unknown", before["roofline_bound"])
     if after["bound"] != before["bound"]:
         assert EVIDENCES.index(after["evidence"]) < EVIDENCES.index(before["evidence"])
     assert EVIDENCES.index(after["evidence"]) <= EVIDENCES.index(before["evidence"])

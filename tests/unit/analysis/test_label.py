@@ -146,7 +146,7 @@ def test_active_tensor_pipes_without_their_counter_are_no_counters() -> None:
     assert label["evidence"] == "throughput"
     assert label["arithmetic_intensity_flop_per_byte"] is None
     assert label["ridge_point_flop_per_byte"] is None
-    assert label["roofline_bound"] == "compute"
+    assert (label["roofline_bound"], label["bound_ratio"]) == ("unknown", None)
     assert label["confidence"] == "medium"
     assert "tensor pipes are active for 60 %" in label["reason"]
 
@@ -161,7 +161,10 @@ def test_a_counter_of_the_wrong_type_does_not_stand_for_the_tensor_work() -> Non
 
 def test_one_counter_is_enough_where_it_explains_the_active_pipe() -> None:
     """BF16 operations of 55 % of the peak explain a pipe that is active for 60 %."""
-    work = {"sm__ops_path_tensor_src_bf16_dst_fp32.sum": 0.55 * TENSOR_PEAK * MS}
+    work = {
+        "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum": 0.55 * TENSOR_PEAK * MS,
+        "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum": 0.0,
+    }
     label = label_of(parts(dram=10, tensor=60, issue=20), dram_bytes(0.1), flop_counts(), work)
     assert (label["limiter"], label["evidence"]) == ("tensor_bf16", "counters")
     assert label["limiter_fraction"] == pytest.approx(0.60)
@@ -200,13 +203,68 @@ def test_the_basic_set_gives_throughput_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fma", "roofline"), [(9.0, "memory"), (11.0, "unknown"), (19.0, "unknown"), (21.0, "compute")]
+    ("pipe", "percent", "roofline"),
+    [
+        ("fma", 9.0, "memory"),
+        ("fma", 90.0, "unknown"),
+        ("fp64", 9.0, "memory"),
+        ("fp64", 90.0, "unknown"),
+        ("tensor", 9.0, "memory"),
+        ("tensor", 90.0, "unknown"),
+    ],
 )
-def test_activity_of_the_fma_pipe_is_between_half_and_all_of_its_flop_time(
-    fma: float, roofline: str
+def test_activity_of_a_pipe_is_the_most_that_its_flop_can_have_needed(
+    pipe: str, percent: float, roofline: str
 ) -> None:
-    """An addition keeps the pipe busy and is half a multiply-add; DRAM is at 10 %."""
-    assert label_of(parts(dram=10, fma=fma, issue=30))["roofline_bound"] == roofline
+    """Integers, idle threads and additions keep it busy as well; DRAM is at 10 %."""
+    label = label_of(parts(dram=10, issue=30, **{pipe: percent}))
+    assert label["roofline_bound"] == roofline
+    assert (label["bound_ratio"], label["ridge_point_flop_per_byte"]) == (None, None)
+    assert label["clock_dependent"] is (False if roofline == "memory" else None)
+
+
+def test_counted_fp64_stands_where_the_activity_of_its_pipe_would_say_the_opposite() -> None:
+    """Pipe active 35 %, counted 15 %, DRAM 25 %: the classical answer is memory."""
+    work = flop_counts(fp64=0.15 * 132 * 128 * 1.5e9 * MS) | tensor_counts()
+    metrics = parts(fp64=35, dram=25, issue=20)
+    assert label_of(metrics, dram_bytes(0.25), work)["roofline_bound"] == "memory"
+    assert label_of(metrics, dram_bytes(0.25))["roofline_bound"] == "unknown"
+
+
+def test_an_unknown_part_of_the_flop_leaves_the_ratio_open_and_the_side_decided() -> None:
+    """FP32 needs 20 %, FP64 between nothing and 40 %, DRAM 10 %: compute, unknown how far."""
+    counted = {name: n for name, n in fp32(0.20).items() if "_op_d" not in name}
+    label = label_of(parts(dram=10, fma=20, fp64=40, issue=45), dram_bytes(0.10), counted)
+    assert label["roofline_bound"] == "compute"
+    assert (label["bound_ratio"], label["ridge_point_flop_per_byte"]) == (None, None)
+    assert label["clock_dependent"] is False
+
+
+def test_operations_of_an_unknown_instruction_need_what_the_pipe_was_active_at_the_most() -> None:
+    """55 % at the rate of wgmma, 83 % at that of mma.sync: DRAM at 67 % is in between."""
+    total = tensor_counts(fp16=0.555 * TENSOR_PEAK * MS) | flop_counts()
+    metrics = (dram_bytes(0.67), total)
+    open_label = label_of(parts(dram=67, tensor=83, issue=20), *metrics)
+    assert (open_label["roofline_bound"], open_label["bound_ratio"]) == ("unknown", None)
+    assert open_label["limiter_fraction"] == pytest.approx(0.83)
+    wgmma = label_of(parts(dram=67, tensor=55.5, issue=20), *metrics)
+    assert wgmma["roofline_bound"] == "memory"
+
+
+def test_without_a_clock_flop_need_what_their_pipe_was_active_at_the_most() -> None:
+    """At the boost clock they would need 45 %, at that of the launch unknown; DRAM 50 %."""
+    metrics = launch(parts(dram=50, fma=60, issue=70), dram_bytes(0.5), fp32(0.60))
+    del metrics["sm__cycles_elapsed.avg.per_second"]
+    (label,) = classify(report_of(metrics)).labels.to_pylist()
+    assert (label["roofline_bound"], label["bound_ratio"]) == ("unknown", None)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1, 0.9, 3.0])
+def test_a_tie_is_a_tie_however_it_was_rounded(factor: float) -> None:
+    """Equal percentages of equal durations, at any clock."""
+    clock = {"sm__cycles_elapsed.avg.per_second": 1.5e9 * factor}
+    label = label_of(parts(tensor=0.01, l1=0.01), clock, duration_ns=1e6 / factor)
+    assert (label["bound"], label["limiter"]) == ("memory", "l1")
 
 
 def test_integer_work_in_the_fma_pipe_is_no_fp32() -> None:
@@ -236,6 +294,14 @@ def test_equal_aggregates_are_the_part_that_both_share() -> None:
     """Both at 64.9 %: no other part of the SM is in both."""
     label = label_of(aggregates(sm=64.9, memory=64.9, dram=8, l2=17))
     assert (label["bound"], label["limiter"]) == ("memory", "l1")
+
+
+def test_a_tie_is_no_label_where_something_else_may_be_busier() -> None:
+    """Memory would win it, and the rest of the SM is not known."""
+    tie = parts(xu=1, l1=1)
+    del tie[SM], tie["sm__issue_active.avg.pct_of_peak_sustained_elapsed"]
+    assert label_of(parts(xu=1, l1=1))["bound"] == "memory"
+    assert label_of(tie)["bound"] == "unknown"
 
 
 def test_an_sm_above_all_memory_is_compute_bound_without_its_parts() -> None:
