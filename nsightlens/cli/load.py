@@ -28,11 +28,22 @@ if TYPE_CHECKING:
 __all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "passing"]
 
 
-class Found(NamedTuple):
-    """The files behind the arguments, and the arguments that stand for none."""
+class Unread(NamedTuple):
+    """A report that could not be read."""
 
-    paths: tuple[Path, ...]
-    unread: tuple[tuple[str, NsightLensError], ...]
+    path: str
+    error: NsightLensError
+
+
+class Found(NamedTuple):
+    """The files behind the arguments and what stands for none, in the order of the arguments."""
+
+    entries: tuple[Path | Unread, ...]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files alone."""
+        return tuple(entry for entry in self.entries if not isinstance(entry, Unread))
 
 
 class Loaded(NamedTuple):
@@ -47,31 +58,32 @@ class Loaded(NamedTuple):
     """
 
     report: Report
-    unread: tuple[tuple[str, NsightLensError], ...]
+    unread: tuple[Unread, ...]
 
     def finish(self) -> int:
         """Name the reports that could not be read; return the exit code of the command."""
-        for _, error in self.unread:
-            say("error", str(error))
-        if not self.unread:
-            return ExitCode.OK
-        return code_of(self.unread[0][1])
+        for one in self.unread:
+            say("error", str(one.error))
+        return code_of(self.unread[0].error) if self.unread else ExitCode.OK
 
 
 def find(args: argparse.Namespace) -> Found:
     """Find the files that the arguments stand for."""
     from nsightlens.readers import find_reports
 
-    paths: dict[str, Path] = {}
-    unread = []
+    entries: list[Path | Unread] = []
+    known = set()
     for given in args.reports:
-        try:
-            for path in find_reports([given]):
-                # A report that is given under two spellings is still one report.
-                paths.setdefault(os.path.realpath(path), path)
-        except NsightLensError as error:  # noqa: PERF203 - each argument may fail on its own
-            unread.append((given, error))
-    return Found(tuple(paths.values()), tuple(unread))
+        met: list[NsightLensError] = []
+        found = find_reports([given], on_error=met.append)
+        entries += (Unread(given, error) for error in met)
+        for path in found:
+            # A report that is given under two spellings is still one report.
+            place = os.path.realpath(path)
+            if place not in known:
+                known.add(place)
+                entries.append(path)
+    return Found(tuple(entries))
 
 
 def load(args: argparse.Namespace, found: Found) -> Loaded:
@@ -92,18 +104,22 @@ def load(args: argparse.Namespace, found: Found) -> Loaded:
     from nsightlens.report import concat_reports
 
     reports = []
-    unread = list(found.unread)
+    unread = []
+    paths = found.paths
     with Progress(is_wanted=not args.no_progress) as progress:
-        for i, path in enumerate(found.paths):
+        for entry in found.entries:
+            if isinstance(entry, Unread):
+                unread.append(entry)
+                continue
             try:
-                reports.append(_read(args, path, i, len(found.paths), progress))
-            except NsightLensError as error:  # noqa: PERF203 - each file may fail on its own
-                unread.append((str(path), error))
+                reports.append(_read(args, entry, paths.index(entry), len(paths), progress))
+            except NsightLensError as error:
+                unread.append(Unread(str(entry), error))
     if not reports:
         first, *others = unread
-        for _, other in others:
-            say("error", str(other))
-        raise first[1]
+        for other in others:
+            say("error", str(other.error))
+        raise first.error
     report = concat_reports(reports)
     _tell_what_was_noticed(report)
     return Loaded(report, tuple(unread))

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from nsightlens.ncurep.wire import WireFault
 
-__all__ = ["COPY_AGAIN", "PROFILE_AGAIN", "READER_SLIPS", "SALVAGE", "reader_error", "wire_error"]
+__all__ = [
+    "COPY_AGAIN",
+    "NOTHING_TO_SALVAGE",
+    "PROFILE_AGAIN",
+    "READER_SLIPS",
+    "SALVAGE",
+    "reader_error",
+    "wire_error",
+]
 
 COPY_AGAIN = "Copy the file again from where ncu wrote it."
 
@@ -25,6 +33,11 @@ PROFILE_AGAIN = "Profile again, or copy the file again if ncu finished."
 SALVAGE = (
     "The file is damaged here: copy it again from where ncu wrote it, or read the launches before"
     " the damage with on_error='salvage' (--salvage)."
+)
+
+NOTHING_TO_SALVAGE = (
+    "No launch lies before the damage, so nothing could be salvaged: copy the file again from where"
+    " ncu wrote it, or profile again."
 )
 
 READER_SLIPS = (

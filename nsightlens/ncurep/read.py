@@ -21,6 +21,7 @@ from nsightlens.errors import (
 )
 from nsightlens.ncurep.container import Container, Entry, read_file_header
 from nsightlens.ncurep.faults import (
+    NOTHING_TO_SALVAGE,
     PROFILE_AGAIN,
     READER_SLIPS,
     SALVAGE,
@@ -93,8 +94,10 @@ def read_ncu_rep(
         reader = _ResultReader(buffer, path, container, instances)
         damage = reader.read_all(container.entries, progress) or container.damage
         size = len(buffer)
-    if damage is not None and (on_error == "raise" or not reader.results):
+    if damage is not None and on_error == "raise":
         raise damage
+    if damage is not None and not reader.results:
+        raise _beyond_salvage(damage)
     return NcuRepFile(
         path=path,
         size_bytes=size,
@@ -113,27 +116,36 @@ def read_ncu_rep(
 def _open(path: str) -> mmap.mmap:
     """Return the file mapped into memory, not yet known to be a report."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - also takes what pathlib cannot hold
+        # Before it is opened: opening a pipe waits for its writer.
+        _check_kind(path, os.stat(path))  # noqa: PTH116 - also takes what pathlib cannot hold
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
             status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode) and status.st_size:
+            _check_kind(path, status)
+            if status.st_size:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except IsADirectoryError:
-        raise _directory(path) from None
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ReportNotFoundError(f"{path}: there is no such file.") from None
+    except NotAReportError:
+        raise
     except (OSError, ValueError) as error:
-        if os.path.isdir(path):  # noqa: PTH112 - Windows says "permission denied" for a directory
-            raise _directory(path) from None
         reason = getattr(error, "strerror", None) or str(error)
         raise ReportNotFoundError(f"{path}: the file cannot be read ({reason}).") from error
-    if stat.S_ISREG(status.st_mode):
-        raise NotAReportError(path, "the file is empty", PROFILE_AGAIN)
-    advice = "Give a .ncu-rep file on a disk."
-    raise NotAReportError(path, "this is a device or a pipe, not a file", advice)
+    raise NotAReportError(path, "the file is empty", PROFILE_AGAIN)
 
 
-def _directory(path: str) -> NotAReportError:
-    return NotAReportError(path, "this is a directory", "Give the .ncu-rep file inside it.")
+def _check_kind(path: str, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise NotAReportError(path, "this is a directory", "Give the .ncu-rep file inside it.")
+    if not stat.S_ISREG(status.st_mode):
+        advice = "Give a .ncu-rep file on a disk."
+        raise NotAReportError(path, "this is a device or a pipe, not a file", advice)
+
+
+def _beyond_salvage(damage: ReportFormatError) -> ReportFormatError:
+    """Return the damage without the advice to salvage, which was tried."""
+    return type(damage)(
+        damage.path, damage.problem, NOTHING_TO_SALVAGE, offset=damage.offset, where=damage.where
+    )
 
 
 class _ResultReader:

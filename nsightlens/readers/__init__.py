@@ -7,6 +7,8 @@ derived by `nsightlens.metrics`.
 
 from __future__ import annotations
 
+import os
+import stat
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +18,7 @@ from nsightlens.readers.ncu_rep import report_from_ncu_rep
 from nsightlens.report import Report, concat_reports
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Literal
 
 __all__ = ["find_reports", "open_report"]
@@ -79,7 +80,11 @@ def open_report(
     return concat_reports(reports)
 
 
-def find_reports(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+def find_reports(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    on_error: Callable[[ReportNotFoundError], None] | None = None,
+) -> list[Path]:
     """Return the report files that a list of files and folders stands for.
 
     Parameters
@@ -87,23 +92,73 @@ def find_reports(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     paths
         Files are kept as they are, whatever their suffix. A folder stands for every ``.ncu-rep``
         file below it, sorted by path.
+    on_error
+        Called with the error of each path that cannot be used, which is then left out. By default
+        the first of them is raised.
 
     Raises
     ------
     ReportNotFoundError
-        A path does not exist, or a folder holds no report.
+        A path does not exist or cannot be looked at, or a folder holds no report.
     """
     found: list[Path] = []
-    for given in map(Path, paths):
-        if not given.is_dir():
-            if not given.exists():
-                raise ReportNotFoundError(f"{given}: there is no such file. Check the path.")
-            found.append(given)
-            continue
-        inside = sorted(path for path in given.rglob("*.ncu-rep") if path.is_file())
-        if not inside:
-            raise ReportNotFoundError(
+    for given in paths:
+        for one in _reports_of(os.fspath(given)):
+            if isinstance(one, Path):
+                found.append(one)
+            elif on_error is None:
+                raise one
+            else:
+                on_error(one)
+    return list(dict.fromkeys(found))
+
+
+def _reports_of(given: str) -> Iterator[Path | ReportNotFoundError]:
+    """Yield the files that one path stands for, and the errors met on the way to them."""
+    status = _status(given)
+    if isinstance(status, ReportNotFoundError):
+        yield status
+    elif not stat.S_ISDIR(status.st_mode):
+        yield Path(given)
+    else:
+        refused: list[OSError] = []
+        inside = sorted(
+            Path(folder, name)
+            for folder, _, names in os.walk(given, onerror=refused.append)
+            for name in names
+            if os.path.normcase(name).endswith(".ncu-rep")
+        )
+        yield from (_refusal(error.filename or given, error) for error in refused)
+        reports = 0
+        for path in inside:
+            of_path = _status(str(path))
+            if isinstance(of_path, ReportNotFoundError):
+                reports += 1
+                yield of_path
+            elif stat.S_ISREG(of_path.st_mode):
+                reports += 1
+                yield path
+        if not reports and not refused:
+            yield ReportNotFoundError(
                 f"{given}: the folder holds no .ncu-rep file. Name a file, or another folder."
             )
-        found.extend(inside)
-    return list(dict.fromkeys(found))
+
+
+def _status(path: str) -> os.stat_result | ReportNotFoundError:
+    """Return what lies at a path, or why it cannot be known."""
+    if not path:
+        return ReportNotFoundError("the name of a report is empty. Name a file or a folder.")
+    try:
+        return os.stat(path)  # noqa: PTH116 - pathlib cannot hold an empty path
+    except (FileNotFoundError, NotADirectoryError):
+        is_link = os.path.islink(path)  # noqa: PTH114 - as above
+        what = "the link leads to no file" if is_link else "there is no such file"
+        return ReportNotFoundError(f"{path}: {what}. Check the path.")
+    except (OSError, ValueError) as error:
+        return _refusal(path, error)
+
+
+def _refusal(path: str, error: OSError | ValueError) -> ReportNotFoundError:
+    told = ReportNotFoundError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}.")
+    told.__cause__ = error
+    return told

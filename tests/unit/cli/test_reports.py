@@ -7,21 +7,26 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from nsightlens import readers
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Callable, Iterator
+
     from support.command import CommandLine
 
 
 def test_one_bad_report_does_not_hide_the_others(run: CommandLine) -> None:
     """The exit code is that of the first bad one, and JSON names them too."""
-    done = run("classify", "text.bin", "all.ncu-rep", "gone.ncu-rep", "-f", "json")
-    answer = json.loads(done.out)
-    assert done.code == 3, "a path that does not exist is noticed before anything is read"
-    assert [row["report"] for row in answer["rows"]] == ["all.ncu-rep"] * 5
-    assert [one["path"] for one in answer["source"]["unread"]] == ["gone.ncu-rep", "text.bin"]
-    assert done.err.count("nsightlens: error: ") == 2
+    one, other = "text.bin", "gone.ncu-rep"
+    for first, second, code in ((one, other, 4), (other, one, 3)):
+        done = run("classify", first, "all.ncu-rep", second, "-f", "json")
+        answer = json.loads(done.out)
+        assert done.code == code, "that of the first argument, not of what is noticed first"
+        assert [row["report"] for row in answer["rows"]] == ["all.ncu-rep"] * 5
+        assert [entry["path"] for entry in answer["source"]["unread"]] == [first, second]
+        assert done.err.count("nsightlens: error: ") == 2
 
 
 def test_every_bad_report_is_named_where_none_is_good(run: CommandLine) -> None:
@@ -92,6 +97,42 @@ def test_a_report_that_cannot_be_opened_is_named(
     done = run("classify", "all.ncu-rep")
     assert done.code == 3
     assert done.err == "nsightlens: error: all.ncu-rep: cannot be read: Permission denied.\n"
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".ncu-rep", "a\0b.ncu-rep"])
+def test_a_name_that_no_file_can_have_is_a_report_that_does_not_exist(
+    run: CommandLine, name: str
+) -> None:
+    """And no fault of nsightlens."""
+    done = run("classify", name)
+    assert done.code == 3
+    assert "cannot be read" in done.err
+
+
+def test_a_folder_that_must_not_be_searched_is_told_from_an_empty_one(
+    run: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's own words are passed on, and the other reports are read."""
+
+    def denied(place: str, onerror: Callable[[OSError], object]) -> Iterator[object]:
+        onerror(PermissionError(13, "Permission denied", place))
+        return iter([(".", [], ["all.ncu-rep"])])
+
+    Path("closed").mkdir()
+    monkeypatch.setattr("nsightlens.readers.os.walk", denied)
+    done = run("classify", "closed", "-f", "json")
+    assert done.code == 3
+    assert done.err == "nsightlens: error: closed: cannot be read: Permission denied.\n"
+    assert len(json.loads(done.out)["rows"]) == 5
+
+
+def test_a_damaged_report_in_which_nothing_can_be_salvaged_is_an_error(run: CommandLine) -> None:
+    """The advice is not to do what was done."""
+    Path("stub.bin").write_bytes(Path("all.ncu-rep").read_bytes()[:60])
+    done = run("classify", "stub.bin", "--salvage")
+    assert done.code == 4
+    assert "nothing could be salvaged" in done.err
+    assert "--salvage" not in done.err
 
 
 def test_verbose_says_what_is_read(run: CommandLine) -> None:

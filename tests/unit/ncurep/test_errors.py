@@ -103,6 +103,14 @@ def test_a_device_is_not_a_report() -> None:
         read_ncu_rep(os.devnull)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    """Opening one would wait for a writer, which may never come."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotAReportError, match="a device or a pipe"):
+        read_ncu_rep(tmp_path / "pipe")
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -417,3 +425,14 @@ def test_nothing_before_the_damage_is_still_an_error(tmp_path: Path, content: by
     """An empty table would look like a sound report in which nothing was profiled."""
     with pytest.raises(ReportFormatError):
         salvage(tmp_path, content)
+
+
+def test_salvaging_is_not_advised_where_it_was_tried(tmp_path: Path) -> None:
+    """The place and the kind of the damage stay the same."""
+    with pytest.raises(TruncatedReportError) as told:
+        read_ncu_rep(write_bytes(tmp_path, SOUND[:60]))
+    with pytest.raises(TruncatedReportError, match="nothing could be salvaged") as tried:
+        salvage(tmp_path, SOUND[:60])
+    assert "--salvage" in told.value.advice
+    assert "--salvage" not in str(tried.value)
+    assert (tried.value.offset, tried.value.where) == (told.value.offset, told.value.where)

@@ -221,6 +221,35 @@ def test_a_folder_stands_for_the_reports_in_it(tmp_path: Path) -> None:
     assert find_reports([other, outer, tmp_path]) == [other, outer, inner]
 
 
+def test_what_cannot_be_used_is_told_and_the_rest_is_found(tmp_path: Path) -> None:
+    """An empty name does not stand for the current folder."""
+    sound = write_report(tmp_path, [gemm_launch()], name="a.ncu-rep")
+    told: list[str] = []
+    gone, too_long = str(tmp_path / "gone"), "x" * 300
+    found = find_reports([gone, sound, "", too_long], on_error=lambda e: told.append(str(e)))
+    assert found == [sound]
+    assert told[0] == f"{gone}: there is no such file. Check the path."
+    assert told[1] == "the name of a report is empty. Name a file or a folder."
+    assert told[2].startswith(f"{too_long}: cannot be read: ")
+
+
+def test_a_report_that_must_not_be_looked_at_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer for its folder would be taken for a whole one."""
+    write_report(tmp_path, [gemm_launch()], name="a.ncu-rep")
+    look = os.stat
+
+    def denied(path: str) -> os.stat_result:
+        if path.endswith(".ncu-rep"):
+            raise PermissionError(13, "Permission denied")
+        return look(path)
+
+    monkeypatch.setattr("nsightlens.readers.os.stat", denied)
+    with pytest.raises(ReportNotFoundError, match=r"a\.ncu-rep: cannot be read: Permission"):
+        find_reports([tmp_path])
+
+
 def test_a_folder_without_reports_and_a_missing_path_are_errors(tmp_path: Path) -> None:
     """Nothing to read is said, with what to do."""
     with pytest.raises(ReportNotFoundError, match="holds no"):
