@@ -1,12 +1,13 @@
 """Write the generated pages of docs/reference: tables, command line, API.
 
-Run by ``make docs``, which fails if a committed page differs from what the code says.
+Run by ``make docs``. It fails if a page was out of date, after writing it anew.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,6 +132,18 @@ def pages() -> dict[str, str]:
     }
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Write every page that differs from what the code says; return 1 if there was one."""
+    stale = []
     for file_name, text in pages().items():
-        (REFERENCE / file_name).write_text(text, encoding="utf-8")
+        page = REFERENCE / file_name
+        if not page.is_file() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+            stale.append(file_name)
+    if stale:
+        print(f"docs/reference: {', '.join(stale)} was out of date and is written anew: commit it.")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,16 +15,40 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.ncurep.read import read_ncu_rep
 
 if TYPE_CHECKING:
-    from nsightlens.ncurep.spec import LaunchSpec, ReportSpec
+    from nsightlens.ncurep.model import (
+        NcuRepFile,
+        NvtxDomainState,
+        NvtxRange,
+        ProcessInfo,
+        RuleMessage,
+        SessionInfo,
+    )
+    from nsightlens.ncurep.spec import LaunchSpec, Layout, MetricSpec, ReportSpec
     from nsightlens.ncurep.write import encode_ncu_rep, write_ncu_rep
 
-__all__ = ["LaunchSpec", "ReportSpec", "encode_ncu_rep", "read_ncu_rep", "write_ncu_rep"]
+__all__ = [
+    "LaunchSpec",
+    "Layout",
+    "MetricSpec",
+    "NcuRepFile",
+    "NvtxDomainState",
+    "NvtxRange",
+    "ProcessInfo",
+    "ReportSpec",
+    "RuleMessage",
+    "SessionInfo",
+    "encode_ncu_rep",
+    "read_ncu_rep",
+    "write_ncu_rep",
+]
 
+_MODEL = ("NcuRepFile", "NvtxDomainState", "NvtxRange", "ProcessInfo", "RuleMessage", "SessionInfo")
+_SPEC = ("LaunchSpec", "Layout", "MetricSpec", "ReportSpec")
+_WRITE = ("encode_ncu_rep", "write_ncu_rep")
 _HOME = {
-    "LaunchSpec": "nsightlens.ncurep.spec",
-    "ReportSpec": "nsightlens.ncurep.spec",
-    "encode_ncu_rep": "nsightlens.ncurep.write",
-    "write_ncu_rep": "nsightlens.ncurep.write",
+    **dict.fromkeys(_MODEL, "nsightlens.ncurep.model"),
+    **dict.fromkeys(_SPEC, "nsightlens.ncurep.spec"),
+    **dict.fromkeys(_WRITE, "nsightlens.ncurep.write"),
 }
 
 
