@@ -34,12 +34,16 @@ class Measured(NamedTuple):
     ask
         The shortest list for ``ncu --metrics`` that fills the column, on architectures without
         a list of their own in `minimal_metrics`. Empty where ncu always stores it.
+    beside
+        What a label needs beside the value: the roof of counted work, the parts of a maximum.
+        Also in `minimal_metrics`.
     """
 
     column: str
     formulas: tuple[str, ...]
     sections: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 _DURATION = "gpu__time_duration.sum"
@@ -48,6 +52,7 @@ _ROOFLINE = "SpeedOfLight_RooflineChart"
 _HALF_ROOFLINE = "SpeedOfLight_HierarchicalHalfRooflineChart"
 _TENSOR_ROOFLINE = "SpeedOfLight_HierarchicalTensorRooflineChart"
 _MEMORY = "MemoryWorkloadAnalysis"
+_MEMORY_CHART = "MemoryWorkloadAnalysis_Chart"
 _MEMORY_TABLES = "MemoryWorkloadAnalysis_Tables"
 
 # Spellings of bytes read from and written to DRAM. dram__bytes_op_* is that of GB20x (cc 12.x).
@@ -83,12 +88,17 @@ def _plain(column: str, *metrics: str, section: str = "", ask: bool = True) -> M
     )
 
 
+def _maximum(column: str, metric: str) -> Measured:
+    """Build the entry of a maximum over counters: ncu collects all of them by its breakdown."""
+    return Measured(column, (metric,), (_SPEED_OF_LIGHT,), (metric,), (f"breakdown:{metric}",))
+
+
 def _always(column: str, *formulas: str) -> Measured:
     """Build the entry of what ncu stores with every kernel, asked for or not."""
     return Measured(column, formulas)
 
 
-def _dram_bytes(column: str, side: slice, *others: str) -> Measured:
+def _dram_bytes(column: str, side: slice, sections: tuple[str, ...], *others: str) -> Measured:
     """Bytes over the DRAM pins; ``side`` picks reads, writes or both from each spelling."""
     return Measured(
         column,
@@ -97,9 +107,10 @@ def _dram_bytes(column: str, side: slice, *others: str) -> Measured:
             *(f"({' + '.join(pair[side])}) * {_SECTOR_BYTES}" for pair in _DRAM_SECTORS),
             *others,
         ),
-        (_MEMORY,),
+        sections,
         # The one spelling that every chip with DRAM counters has.
         tuple(_DRAM_SPELLINGS[2][side]),
+        ("dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second"),
     )
 
 
@@ -119,6 +130,7 @@ def _flops(column: str, letter: str, lanes: int, section: str) -> Measured:
         return f"{lane}{add} + {lane}{mul} + {twice}{fma}"
 
     per_cycle = total("smsp", ".sum.per_cycle_elapsed")
+    roof = f"sm__sass_thread_inst_executed_op_{letter}fma_pred_on.sum.peak_sustained"
 
     return Measured(
         column,
@@ -131,6 +143,7 @@ def _flops(column: str, letter: str, lanes: int, section: str) -> Measured:
         ),
         (section,),
         formula(total("smsp", ".sum")).metrics,
+        (roof,),
     )
 
 
@@ -145,7 +158,7 @@ _DRAM_BANDWIDTH = Measured(
             for read, write in _DRAM_SECTORS
         ),
     ),
-    (_MEMORY, _ROOFLINE),
+    (_MEMORY, _MEMORY_CHART, _ROOFLINE),
     (_DRAM_RATE,),
 )
 
@@ -198,9 +211,16 @@ CATALOG: tuple[Measured, ...] = (
         ("lts__cycles_elapsed.avg.per_second",),
     ),
     _plain("dram_clock_hz", "dram__cycles_elapsed.avg.per_second", section=_SPEED_OF_LIGHT),
-    _dram_bytes("dram_read_bytes", slice(0, 1), *_dram_rates(0)),
-    _dram_bytes("dram_write_bytes", slice(1, 2), *_dram_rates(1)),
-    _dram_bytes("dram_bytes", slice(0, 2), "dram__bytes.sum", f"{_DRAM_RATE} * {_SECONDS}"),
+    # Reads and writes apart are in groups of metrics (memory__chart, memory__dram_table).
+    _dram_bytes("dram_read_bytes", slice(0, 1), (_MEMORY_CHART, _MEMORY_TABLES), *_dram_rates(0)),
+    _dram_bytes("dram_write_bytes", slice(1, 2), (_MEMORY_CHART, _MEMORY_TABLES), *_dram_rates(1)),
+    _dram_bytes(
+        "dram_bytes",
+        slice(0, 2),
+        (_MEMORY,),
+        "dram__bytes.sum",
+        f"{_DRAM_RATE} * {_SECONDS}",
+    ),
     _DRAM_BANDWIDTH,
     _plain(
         "dram_throughput_pct",
@@ -218,7 +238,7 @@ CATALOG: tuple[Measured, ...] = (
             f"lts__t_bytes.sum.per_second * {_SECONDS}",
             f"lts__t_sectors.sum.per_second * {_SECTOR_BYTES} * {_SECONDS}",
         ),
-        (_MEMORY_TABLES,),
+        (_MEMORY_CHART, _MEMORY_TABLES),
         ("lts__t_bytes.sum",),
     ),
     _plain(
@@ -249,16 +269,10 @@ CATALOG: tuple[Measured, ...] = (
         "l1tex__throughput.avg.pct_of_peak_sustained_active",
         section=_SPEED_OF_LIGHT,
     ),
-    _plain(
-        "memory_throughput_pct",
-        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-        section=_SPEED_OF_LIGHT,
+    _maximum(
+        "memory_throughput_pct", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
     ),
-    _plain(
-        "sm_throughput_pct",
-        "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-        section=_SPEED_OF_LIGHT,
-    ),
+    _maximum("sm_throughput_pct", "sm__throughput.avg.pct_of_peak_sustained_elapsed"),
     _flops("fp64_flop_count", "d", 1, _ROOFLINE),
     _flops("fp32_flop_count", "f", 1, _ROOFLINE),
     _flops("fp16_flop_count", "h", 2, _HALF_ROOFLINE),
@@ -352,35 +366,27 @@ def peak_metrics(compute_capability: str | None) -> tuple[str, ...]:
     compute_capability
         Such as ``"9.0"``; ``None`` where the report does not say.
     """
-    # The bandwidth roof is bytes per DRAM cycle and DRAM cycles per second.
-    dram = ("dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")
-    has_dram = is_countable("dram_bytes", compute_capability)
-    tensor = (
-        one.dense_peak_formula
-        for path in tensor_paths_of(compute_capability or "")
-        for one in path.instructions
-    )
-    whole = (
-        dense_peak_formula(path)
-        for path in tensor_paths_of(compute_capability or "")
-        if not path.instructions
-    )
-    return metrics_of(
-        (
-            *(dram if has_dram else ()),
-            "sm__cycles_elapsed.avg.per_second",
-            *(
-                f"sm__sass_thread_inst_executed_op_{fma}_pred_on.sum.peak_sustained"
-                for fma in ("dfma", "ffma", "hfma")
-            ),
-            *tensor,
-            *(text for text in whole if text),
-        )
-    )
+    columns = ("dram_bytes", "fp64_flop_count", "fp32_flop_count", "fp16_flop_count")
+    cores = (name for one in columns for name in _beside(one, compute_capability))
+    tensor = (name for one in TENSOR_COLUMNS for name in _beside(one, compute_capability))
+    return tuple(dict.fromkeys((*cores, "sm__cycles_elapsed.avg.per_second", *tensor)))
+
+
+def _beside(column: str, compute_capability: str | None) -> tuple[str, ...]:
+    """Return what a label needs beside a column on an architecture."""
+    if column not in TENSOR_COLUMNS:
+        is_there = is_countable(column, compute_capability)
+        return MEASURED[column].beside if is_there else ()
+    formulas: list[str | None] = []
+    for path in tensor_paths_of(compute_capability or ""):
+        if path.column == column:
+            split = [one.dense_peak_formula for one in path.instructions]
+            formulas += split or [dense_peak_formula(path)]
+    return metrics_of(text for text in formulas if text)
 
 
 def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, ...]:
-    """Return the shortest list for ``ncu --metrics`` that fills a column on an architecture.
+    """Return the shortest ``ncu --metrics`` that fills a column, with the roof of its work.
 
     A metric that the GPU does not have is an error of ncu's for the whole kernel, so that the list
     holds only names that the architecture is known to have.
@@ -400,18 +406,19 @@ def minimal_metrics(column: str, compute_capability: str | None) -> tuple[str, .
 
     Examples
     --------
-    >>> minimal_metrics("dram_read_bytes", "9.0")
-    ('fbpa__dram_read_bytes.sum',)
+    >>> minimal_metrics("l2_bytes", "9.0")
+    ('lts__t_bytes.sum',)
     >>> minimal_metrics("dram_read_bytes", "8.7")
     ()
     """
     if column in TENSOR_COLUMNS:
-        return tuple(
+        work = (
             name
             for path in tensor_paths_of(compute_capability or "")
             if path.column == column
             for name in path.minimal_metrics
         )
+        return (*work, *_beside(column, compute_capability))
     if column not in MEASURED or not is_countable(column, compute_capability):
         return ()
-    return MEASURED[column].ask
+    return (*MEASURED[column].ask, *MEASURED[column].beside)

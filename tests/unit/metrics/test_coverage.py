@@ -31,7 +31,20 @@ def test_a_missing_column_says_what_would_fill_it() -> None:
     assert row["metrics"] == [
         "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum",
         "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum",
+        "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained",
+        "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained",
     ]
+
+
+def test_reads_and_writes_of_dram_are_in_the_sections_that_collect_them() -> None:
+    """MemoryWorkloadAnalysis itself stores nothing but their sum, as a rate."""
+    rows = rows_of(CONFIGURED)
+    for column in ("dram_read_bytes", "dram_write_bytes"):
+        assert rows[column]["sections"] == [
+            "MemoryWorkloadAnalysis_Chart",
+            "MemoryWorkloadAnalysis_Tables",
+        ]
+    assert rows["dram_bytes"]["sections"] == ["MemoryWorkloadAnalysis"]
 
 
 def test_a_full_column_asks_for_nothing() -> None:
