@@ -1,10 +1,29 @@
-"""``python -m nsightlens``: the command line."""
+"""The program ``nsightlens`` and ``python -m nsightlens``: the command line as a process."""
 
 from __future__ import annotations
 
 import sys
 
-from nsightlens.cli.main import main
+from nsightlens.cli.interrupt import listen
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line with the arguments of the process; return the exit code."""
+    try:
+        listen()
+        # Here, so that an interrupt of the imports is caught too.
+        from nsightlens.cli.main import main as run  # noqa: PLC0415
+
+        return run()
+    except KeyboardInterrupt:
+        from nsightlens.cli.exit_codes import ExitCode  # noqa: PLC0415
+        from nsightlens.cli.talk import say  # noqa: PLC0415
+
+        say("error", "interrupted")
+        return ExitCode.INTERRUPTED
+
 
 if __name__ == "__main__":
     sys.exit(main())

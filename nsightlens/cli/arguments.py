@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from nsightlens.cli.talk import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,7 @@ __all__ = [
     "add_output",
     "add_reports",
     "add_text",
+    "name_of_file",
     "positive",
 ]
 
@@ -46,6 +50,16 @@ class OneLineParser(argparse.ArgumentParser):
         # An abbreviation that works today is ambiguous when an option is added.
         super().__init__(**{"formatter_class": _HelpFormatter, "allow_abbrev": False, **keywords})
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse swallows what goes wrong in writing, and what it left in the buffer of a full
+        # or closed stdout turns up as a traceback when the interpreter exits.
+        if file is sys.stderr:
+            tell(message)
+        else:
+            from nsightlens.cli.output import write_to_stdout
+
+            write_to_stdout([message])
+
     def error(self, message: str) -> NoReturn:
         """Write the error and leave with the exit code of a usage error."""
         self.exit(2, f"nsightlens: error: {message}. See: {self.prog} --help\n")
@@ -75,6 +89,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         "reports",
         metavar="REPORT",
         nargs="+",
+        type=name_of_file,
         help=".ncu-rep file; a folder stands for all .ncu-rep files below it",
     )
     group = parser.add_argument_group("reading")
@@ -125,8 +140,15 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
         choices=formats,
         help="default: by the suffix of the -o file, else table",
     )
-    group.add_argument("-o", "--output", metavar="FILE", help="write to a file, not to stdout")
+    group.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=name_of_file,
+        help="write to a file, not to stdout",
+    )
     group.add_argument("--force", action="store_true", help="replace the file if it exists")
+    parser.set_defaults(formats=tuple(formats))
 
 
 def add_text(parser: argparse.ArgumentParser, *, names: bool = True) -> argparse._ArgumentGroup:
@@ -136,7 +158,7 @@ def add_text(parser: argparse.ArgumentParser, *, names: bool = True) -> argparse
         "--width",
         metavar="N",
         type=_width,
-        help="columns of a line (default: the terminal's, else $COLUMNS, else 100)",
+        help="columns of a line (default: $COLUMNS, else the terminal's, else 100)",
     )
     if names:
         group.add_argument(
@@ -145,6 +167,13 @@ def add_text(parser: argparse.ArgumentParser, *, names: bool = True) -> argparse
             help="kernel names with their template arguments",
         )
     return group
+
+
+def name_of_file(text: str) -> str:
+    """Return the name of a file or folder from the command line; an empty one is a slip."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
 
 
 def _width(text: str) -> int:

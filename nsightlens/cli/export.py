@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments
 from nsightlens.cli.classify import labels_of
 from nsightlens.cli.load import find, load
 from nsightlens.cli.talk import say
-
-if TYPE_CHECKING:
-    import argparse
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 
@@ -32,11 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_filters(parser)
     group = parser.add_argument_group("output")
     group.add_argument(
-        "-o", "--output", metavar="FOLDER", required=True, help="folder to make; required"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        required=True,
+        type=_folder,
+        help="folder to make; required",
     )
     group.add_argument(
         "--force", action="store_true", help="replace the folder if it is an earlier export"
     )
+
+
+def _folder(text: str) -> str:
+    if text == "-":
+        raise argparse.ArgumentTypeError("an export is a folder, not a stream: name a folder")
+    return arguments.name_of_file(text)
 
 
 def run(args: argparse.Namespace) -> int:

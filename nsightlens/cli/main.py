@@ -15,8 +15,8 @@ from nsightlens._version import __version__
 from nsightlens.cli import classify, demo, export, info, metrics, schema
 from nsightlens.cli.arguments import OneLineParser, add_every_command
 from nsightlens.cli.exit_codes import ExitCode, code_of
-from nsightlens.cli.output import let_go_of_stdout
-from nsightlens.cli.talk import say
+from nsightlens.cli.interrupt import was_interrupted
+from nsightlens.cli.talk import let_go_of, say, tell
 from nsightlens.errors import NsightLensError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
         )
         module.add_arguments(command)
         add_every_command(command)
+        command.set_defaults(parser=command)
     return parser
 
 
@@ -88,15 +89,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _keep_pandas_out()
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return ExitCode.INTERRUPTED if was_interrupted() else code
+    except (Exception, KeyboardInterrupt) as error:
+        return _told(error, debug="--debug" in words)
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run the sub-command that the words name."""
     parser = build_parser()
     _advise_on_a_report_in_place_of_a_command(parser, words)
-    args = parser.parse_args(words)
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        # The sub-command's own help explains more than that of the whole.
+        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     if args.command is None:
-        parser.print_help(sys.stderr)
+        tell(parser.format_help())
         return ExitCode.USAGE
-    args.debug = getattr(args, "debug", False)
     args.verbose = getattr(args, "verbose", False)
-    return _guarded(args)
+    return int(COMMANDS[args.command].run(args))
 
 
 class _NoPandas:
@@ -118,25 +132,20 @@ def _keep_pandas_out() -> None:
         sys.meta_path.insert(0, _NoPandas())
 
 
-def _guarded(args: argparse.Namespace) -> int:
-    """Run the sub-command; turn an error into one line on stderr and an exit code."""
-    try:
-        code: int = COMMANDS[args.command].run(args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code
-    except (Exception, KeyboardInterrupt) as error:
-        if args.debug:
-            import traceback
+def _told(error: BaseException, *, debug: bool) -> ExitCode:
+    """Tell an error in one line on stderr; return the exit code."""
+    code = ExitCode.INTERRUPTED if was_interrupted() else code_of(error)
+    if isinstance(error, BrokenPipeError):
+        let_go_of(sys.stdout)
+    if debug:
+        import traceback
 
-            traceback.print_exc()
-        code = code_of(error)
-        if isinstance(error, BrokenPipeError):
-            let_go_of_stdout()
-        message = _message(error, code)
-        if message and not args.debug:
-            say("error", message)
+        tell("".join(traceback.format_exception(type(error), error, error.__traceback__)))
         return code
+    message = _message(error, code)
+    if message:
+        say("error", message)
+    return code
 
 
 def _message(error: BaseException, code: ExitCode) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsightlens.cli.arguments import SUFFIXES
+from nsightlens.cli.talk import let_go_of
 from nsightlens.cli.terminal import style_for
-from nsightlens.errors import OutputError
+from nsightlens.errors import FilterError, OutputError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,6 @@ __all__ = [
     "check_output",
     "chosen_format",
     "chosen_style",
-    "let_go_of_stdout",
     "write_result",
     "write_to_stdout",
 ]
@@ -30,12 +29,24 @@ _STDOUT = "-"
 
 
 def chosen_format(args: argparse.Namespace) -> str:
-    """Return the format that was asked for, by name or by the suffix of the output."""
+    """Return the format that was asked for, by name or by the suffix of the output.
+
+    Raises
+    ------
+    FilterError
+        The suffix stands for no format, or for one that the command does not write.
+    """
     if args.format is not None:
         return str(args.format)
-    if args.output is None:
-        return "table"
-    return SUFFIXES.get(Path(args.output).suffix.lower(), "table")
+    suffix = "" if _goes_to_stdout(args) else Path(args.output).suffix.lower()
+    chosen = SUFFIXES.get(suffix) if suffix else "table"
+    if chosen not in args.formats:
+        what = f"stands for {chosen}" if chosen else "stands for no format"
+        raise FilterError(
+            f"{args.output}: the suffix {suffix} {what}, and this command writes "
+            f"{', '.join(args.formats)}. Say which with --format, or change the suffix."
+        )
+    return str(chosen)
 
 
 def chosen_style(args: argparse.Namespace) -> Style:
@@ -56,11 +67,14 @@ def check_output(args: argparse.Namespace, inputs: Sequence[Path]) -> None:
         The file exists and ``--force`` was not given.
     OutputError
         It is one of the reports, or its folder does not exist.
+    FilterError
+        Its suffix stands for no format; see `chosen_format`.
     """
     if not _goes_to_stdout(args):
         from nsightlens.store.files import check_place
 
         check_place(Path(args.output), force=args.force, inputs=inputs)
+    chosen_format(args)
 
 
 def write_result(args: argparse.Namespace, pieces: Iterable[str]) -> None:
@@ -98,7 +112,7 @@ def write_to_stdout(pieces: Iterable[str]) -> None:
     """
     stream = sys.stdout
     if stream is None:
-        raise OutputError("stdout is closed: there is nowhere to write to. Use -o FILE.")
+        raise OutputError("stdout is closed: there is nowhere to write the answer to.")
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # a stand-in, such as io.StringIO
         stream.writelines(pieces)
@@ -113,19 +127,5 @@ def write_to_stdout(pieces: Iterable[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        let_go_of_stdout()
+        let_go_of(stream)
         raise OutputError(f"stdout could not be written: {error.strerror or error}.") from error
-
-
-def let_go_of_stdout() -> None:
-    """Send what is left in the buffer of stdout nowhere.
-
-    The interpreter flushes stdout once more at exit and would complain there.
-    """
-    try:
-        descriptor = sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):
-        return
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, descriptor)
-    os.close(null)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TYPE_CHECKING
 
-__all__ = ["say"]
+if TYPE_CHECKING:
+    from typing import TextIO
+
+__all__ = ["let_go_of", "say", "tell"]
 
 
 def say(kind: str, message: str) -> None:
@@ -17,5 +22,30 @@ def say(kind: str, message: str) -> None:
     message
         What happened; line breaks become blanks.
     """
-    if sys.stderr is not None:
-        print(f"nsightlens: {kind}: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    tell(f"nsightlens: {kind}: {' '.join(message.split())}\n")
+
+
+def tell(text: str) -> None:
+    """Write text to stderr; where nobody can read it, the exit code has to do."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        let_go_of(stream)
+
+
+def let_go_of(stream: TextIO | None) -> None:
+    """Send what is left in the buffer of a standard stream nowhere.
+
+    The interpreter flushes it once more at exit and would complain there.
+    """
+    try:
+        descriptor = stream.fileno()  # type: ignore[union-attr]
+    except (AttributeError, OSError, ValueError):
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

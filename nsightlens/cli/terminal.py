@@ -28,7 +28,7 @@ def style_for(stream: TextIO | None, width: int | None) -> Style:
     stream
         Where the text goes; ``None`` for a file.
     width
-        [character] What was asked for; ``None`` to ask the terminal, then ``$COLUMNS``.
+        [character] What was asked for; ``None`` to ask ``$COLUMNS``, then the terminal.
     """
     from nsightlens.render.style import Style
 
@@ -59,8 +59,9 @@ def _has_colour(*, is_terminal: bool) -> bool:
     # https://no-color.org: any value but the empty one switches colours off.
     if os.environ.get("NO_COLOR"):
         return False
+    # As in Node, where FORCE_COLOR comes from: 0 forces them off.
     if os.environ.get("FORCE_COLOR"):
-        return True
+        return os.environ["FORCE_COLOR"] != "0"
     if not is_terminal or os.environ.get("TERM") == "dumb":
         return False
     # The old Windows console shows escape sequences as text; these variables tell the new ones.

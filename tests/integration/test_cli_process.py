@@ -47,23 +47,110 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         assert process.wait() == 141
 
 
+_WAITING = """\
+import sys, time
+import nsightlens.readers
+def wait(*_, **__):
+    print("reading", file=sys.stderr, flush=True)
+    time.sleep(60)
+nsightlens.readers.open_report = wait
+from nsightlens.__main__ import main
+sys.exit(main())
+"""
+"""The command line, which waits where it would read a report."""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 def test_an_interrupt_leaves_no_half_file(tmp_path: Path) -> None:
     """And no traceback."""
-    fifo = tmp_path / "never.ncu-rep"
-    os.mkfifo(fifo)
-    # The program waits for the fifo, which nobody writes to.
+    report = write_report(tmp_path, [gemm_launch()])
+    output = tmp_path / "a.json"
     with subprocess.Popen(
-        [*COMMAND, "-v", "classify", str(fifo), "-o", str(tmp_path / "a.json")],
+        [sys.executable, "-c", _WAITING, "classify", str(report), "-o", str(output)],
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert "reading" in process.stderr.readline()
+        assert process.stderr.readline() == "reading\n"
         process.send_signal(signal.SIGINT)
-        assert "Traceback" not in process.stderr.read()
-        assert process.wait() in {130, 3, 4}
-    assert [path.name for path in tmp_path.iterdir()] == ["never.ncu-rep"]
+        assert process.stderr.read() == "nsightlens: error: interrupted\n"
+        assert process.wait() == 130
+    assert list(tmp_path.iterdir()) == [report]
+
+
+_SWALLOWING = """\
+import os, signal, sys
+class Finder:
+    # NumPy turns any error at its import into an ImportError, also an interrupt.
+    def find_spec(self, name, *_):
+        if name == os.environ["MODULE"]:
+            os.environ["MODULE"] = ""
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                import time; time.sleep(60)
+            except BaseException as error:
+                if name == "numpy":
+                    raise ImportError("numpy could not be imported") from error
+                raise
+sys.meta_path.insert(0, Finder())
+from nsightlens.__main__ import main
+sys.exit(main())
+"""
+"""The command line, interrupted where it imports the module that the environment names."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+@pytest.mark.parametrize("module", ["argparse", "nsightlens.cli.main", "numpy", "pyarrow"])
+def test_an_early_interrupt_is_no_fault(tmp_path: Path, module: str) -> None:
+    """Whatever is just being imported, and whatever the import makes of it."""
+    report = write_report(tmp_path, [gemm_launch()])
+    done = subprocess.run(
+        [sys.executable, "-c", _SWALLOWING, "classify", str(report)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MODULE": module},
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "nsightlens: error: interrupted\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell and no such device")
+@pytest.mark.parametrize(
+    ("words", "place", "code"),
+    [
+        (words, place, code)
+        for words in ("--version", "--help", "info --help", "info --version", "schema", "demo")
+        for place, code in ((">/dev/full", 6), (">&-", 6))
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_told(words: str, place: str, code: int) -> None:
+    """Also one that needs no report."""
+    if place == ">/dev/full" and not os.path.exists("/dev/full"):  # noqa: PTH110
+        place = ">&-"
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m nsightlens {words} {place}', sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith("nsightlens: error: stdout ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell")
+@pytest.mark.parametrize("place", ["2>/dev/full", "2>&-"])
+def test_an_error_that_cannot_be_told_keeps_its_exit_code(place: str) -> None:
+    """There is nobody to tell it to."""
+    for words, code in (("classify gone.ncu-rep", 3), ("classify --nothing", 2), ("", 2)):
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" -m nsightlens {words} {place}', sys.executable],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,8 @@ def test_an_unexpected_error_is_an_internal_one() -> None:
         (["export", "all.ncu-rep"], 2, "-o"),
         (["all.ncu-rep"], 2, "Did you mean: nsightlens classify all.ncu-rep"),
         (["frobnicate"], 2, "invalid choice"),
+        (["classify", "all.ncu-rep", "--frob"], 2, "See: nsightlens classify --help"),
+        (["--frob"], 2, "See: nsightlens --help"),
         (["schema", "nothing"], 2, "invalid choice"),
     ],
 )

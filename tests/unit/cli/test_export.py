@@ -54,3 +54,11 @@ def test_force_is_advised_only_where_it_helps(run: CommandLine) -> None:
     assert "and no export" in run("export", "all.ncu-rep", "-o", "mine").err
     assert run("export", "all.ncu-rep", "-o", "ex").code == 0
     assert "add --force" in run("export", "all.ncu-rep", "-o", "ex").err
+
+
+def test_an_export_goes_to_no_stream(run: CommandLine) -> None:
+    """A dash is stdout elsewhere; a folder of that name would be a surprise."""
+    done = run("export", "all.ncu-rep", "-o", "-")
+    assert done.code == 2
+    assert "name a folder" in done.err
+    assert not Path("-").exists()

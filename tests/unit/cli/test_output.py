@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ("a.csv", "key,report,"),
         ("a.md", "| # | kernel"),
         ("a.txt", "all.ncu-rep"),
-        ("a.dat", "all.ncu-rep"),
+        ("labels", "all.ncu-rep"),
     ],
 )
 def test_the_suffix_of_the_file_decides_the_format(run: CommandLine, name: str, begin: str) -> None:
@@ -30,6 +30,38 @@ def test_the_suffix_of_the_file_decides_the_format(run: CommandLine, name: str, 
     done = run("classify", "all.ncu-rep", "-o", name)
     assert (done.code, done.out) == (0, "")
     assert Path(name).read_text(encoding="utf-8").startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "message"),
+    [
+        (["classify", "all.ncu-rep"], "a.parquet", "stands for no format"),
+        (["metrics", "all.ncu-rep"], "a.dat", "stands for no format"),
+        (["info", "all.ncu-rep"], "a.csv", "stands for csv, and this command writes table, json"),
+    ],
+)
+def test_a_suffix_that_promises_something_else_is_refused(
+    run: CommandLine, words: list[str], name: str, message: str
+) -> None:
+    """A text table in a file with the name of a Parquet file would be found out too late."""
+    done = run(*words, "-o", name)
+    assert done.code == 2
+    assert message in done.err
+    assert not Path(name).exists()
+    assert run(*words, "-o", name, "-f", "table").code == 0
+    assert Path(name).exists()
+
+
+def test_an_empty_name_is_a_slip(run: CommandLine) -> None:
+    """It stands for no file and no folder, though the system takes it for the current one."""
+    for words in (
+        ["classify", ""],
+        ["classify", "all.ncu-rep", "-o", ""],
+        ["export", "x", "-o", ""],
+    ):
+        done = run(*words)
+        assert done.code == 2
+        assert "the name is empty" in done.err
 
 
 def test_the_format_that_is_named_wins_over_the_suffix(run: CommandLine) -> None:
@@ -73,6 +105,12 @@ def test_no_escape_sequence_is_written_where_it_would_be_text(
     assert "\x1b[1;34mmemory" in run("classify", "all.ncu-rep").out
     assert "\x1b" not in run("classify", "all.ncu-rep", "-f", "csv").out
     monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("classify", "all.ncu-rep").out
+
+
+def test_colours_can_be_forced_off(run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in other programs, FORCE_COLOR=0 means none."""
+    monkeypatch.setenv("FORCE_COLOR", "0")
     assert "\x1b" not in run("classify", "all.ncu-rep").out
 
 

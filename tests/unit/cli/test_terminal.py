@@ -72,6 +72,14 @@ def test_the_width_is_asked_for_in_order(
     assert style_for(io.TextIOWrapper(io.BytesIO()), given).width == width
 
 
+def test_the_environment_is_asked_before_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user sets it where the terminal says something else; Python does the same."""
+    monkeypatch.setattr(terminal, "_columns_of", lambda _: 90)
+    assert style_for(_Terminal(), None).width == 90
+    monkeypatch.setenv("COLUMNS", "120")
+    assert style_for(_Terminal(), None).width == 120
+
+
 def _clock(monkeypatch: pytest.MonkeyPatch, *moments: float) -> None:
     """Let the clock of the module show these moments, and then the last one for ever."""
     left = list(moments)
