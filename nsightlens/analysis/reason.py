@@ -28,7 +28,7 @@ from nsightlens.analysis.phrase import (
     when,
 )
 from nsightlens.analysis.thresholds import BUSY, INACTIVE
-from nsightlens.analysis.usage import INDEX, RESOURCES, UNITS, Usage, work_unit
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, RESOURCES, UNITS, Usage, work_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +101,11 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
     """
     is_known = decision.bound != UNKNOWN
     head = concat(
-        choose(decision.bound, BOUNDS), "-bound", _regime(decision), ": ", _limiter(usage, decision)
+        choose(decision.bound, BOUNDS),
+        "-bound",
+        _regime(decision),
+        ": ",
+        _limiter(usage, decision, context),
     )
     level = choose(confidence.level, CONFIDENCES)
     caution = concat("confidence ", level, ": ", confidence.causes)
@@ -122,22 +126,56 @@ def _regime(decision: Decision) -> Any:
     return choose(decision.regime, texts)
 
 
-def _limiter(usage: Usage, decision: Decision) -> Any:
-    """Say how busy the limiter is, and what rate that is where its work was counted."""
+def _limiter(usage: Usage, decision: Decision, context: Context) -> Any:
+    """Say how busy the limiter is: by its work, its pipe, or a percentage."""
+    is_idle = np.isin(decision.regime, [REGIMES.index("latency"), REGIMES.index("small_grid")])
+    nothing = f"no resource above {BUSY:.0%}".replace("%", " %")
+    average = pc.if_else(pa.array(context.launch_count > 1), " on average", "")
+    prefix = pc.if_else(pa.array(is_idle), concat(nothing, average, "; "), "")
+    return concat(prefix, pc.coalesce(_active_pipe(usage, decision), _of_peak(usage, decision)))
+
+
+def _of_peak(usage: Usage, decision: Decision) -> Any:
+    """Say which share of its peak the limiter reached, and the rate where work was counted."""
     rows = np.arange(len(usage))
     limiter = decision.limiter
-    name = choose(limiter, _RESOURCE_WORDS)
-    is_idle = np.isin(decision.regime, [REGIMES.index("latency"), REGIMES.index("small_grid")])
-    prefix = pc.if_else(
-        pa.array(is_idle), f"no resource above {BUSY:.0%}".replace("%", " %") + "; ", ""
+    text = concat(
+        choose(limiter, _RESOURCE_WORDS), " ", percent(decision.limiter_fraction), " of peak"
     )
-    text = concat(prefix, name, " ", percent(decision.limiter_fraction), " of peak")
     achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
     peak = usage.peak_per_s[limiter, rows]
     is_rate = usage.is_counted[limiter, rows] & ~np.isnan(achieved) & ~np.isnan(peak)
     unit = choose(work_unit(limiter), UNITS)
     rate = when(is_rate & (limiter >= 0), concat("(", scaled_rate(achieved, peak, unit), ")"))
     return sentence(text, rate, separator=" ")
+
+
+def _active_pipe(usage: Usage, decision: Decision) -> Any:
+    """Say for which share of the time a pipe was active; null where the limiter is something else.
+
+    That is not the share of its peak that its operations reached, which is said beside it.
+    """
+    rows = np.arange(len(usage))
+    limiter = decision.limiter
+    is_pipe = (limiter >= 0) & (limiter <= INDEX["xu"]) & ~usage.is_counted[limiter, rows]
+    is_flop = is_pipe & (limiter < len(FLOP_RESOURCES)) & (limiter != INDEX["tensor"])
+    name = concat(choose(limiter, _RESOURCE_WORDS), pc.if_else(pa.array(is_flop), " pipe", ""))
+    text = concat(name, " active ", percent(decision.limiter_fraction))
+    achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = achieved / usage.peak_per_s[limiter, rows]
+    beside = pc.coalesce(
+        when(is_flop, concat("(FLOP ", percent(share), " of peak)")),
+        when(limiter == INDEX["fma"], _of_fma(usage)),
+    )
+    return when(is_pipe, sentence(text, beside, separator=" "))
+
+
+def _of_fma(usage: Usage) -> Any:
+    """Say what the fma pipe may have done."""
+    is_counted = pa.array(~np.isnan(usage.flop_ns[INDEX["fp32"]]))
+    other = "(FP32, FP16 or integer multiply-add)"
+    return pc.if_else(is_counted, "(not FP32: FP16 or integer multiply-add)", other)
 
 
 def _rate(work: NDArray[np.float64], duration_ns: NDArray[np.float64]) -> NDArray[np.float64]:

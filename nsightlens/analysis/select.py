@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from nsightlens.analysis.identity import extent
 from nsightlens.devices.columns import text_column
 from nsightlens.errors import FilterError
 from nsightlens.kernels import parse_launch_kernels
+from nsightlens.patterns import pattern_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,12 +31,14 @@ _NAMES = ("kernel_name", "kernel_demangled_name", "kernel_mangled_name")
 def select(
     launches: Report | Classification | pa.Table,
     *,
-    kernel: str | None = None,
+    kernel: str | Sequence[str] | None = None,
     families: Sequence[str] | None = None,
-    nvtx: str | None = None,
-    grid: str | None = None,
+    nvtx: str | Sequence[str] | None = None,
+    grid: str | Sequence[str] | None = None,
 ) -> NDArray[np.bool_]:
     """Say which launches pass all filters that are given.
+
+    A filter of several values is passed by a launch that any of them fits.
 
     Parameters
     ----------
@@ -44,9 +47,10 @@ def select(
     kernel
         Regular expression to be found in the short, plain, demangled or mangled name.
     families
-        Families of kernels, such as ``attention``; any of them passes.
+        Families of kernels, such as ``attention``.
     nvtx
-        Pattern with ``*`` and ``?`` for the NVTX path or one of its ranges.
+        Pattern with ``*`` and ``?`` for the NVTX path or one of its ranges. Everything else stands
+        for itself, also a bracket.
     grid
         Blocks as ``x,y,z``; ``*`` stands for any number.
 
@@ -69,15 +73,24 @@ def select(
     table = _table(launches)
     keep = np.ones(table.num_rows, dtype=bool)
     if kernel is not None:
-        keep &= _matches_kernel(table, _compiled(kernel))
+        keep &= _matches_kernel(table, [_compiled(one) for one in _several(kernel)])
     if families:
         wanted = set(families)
         keep &= _holds(_column(table, "family"), lambda text: text in wanted)
     if nvtx is not None:
-        keep &= _holds(_column(table, "nvtx_path"), _nvtx_test(nvtx))
+        keep &= _holds(_column(table, "nvtx_path"), _any_of(map(_nvtx_test, _several(nvtx))))
     if grid is not None:
-        keep &= _holds(_column(table, "grid"), _grid_test(grid))
+        keep &= _holds(_column(table, "grid"), _any_of(map(_grid_test, _several(grid))))
     return keep
+
+
+def _several(values: str | Sequence[str]) -> Sequence[str]:
+    return [values] if isinstance(values, str) else values
+
+
+def _any_of(tests: Iterable[Callable[[str], bool]]) -> Callable[[str], bool]:
+    kept = list(tests)
+    return lambda text: any(test(text) for test in kept)
 
 
 def _table(launches: Report | Classification | pa.Table) -> pa.Table:
@@ -104,12 +117,12 @@ def _column(table: pa.Table, name: str) -> Any:
     raise FilterError(f"cannot filter by {name}: the table has no such column")
 
 
-def _matches_kernel(table: pa.Table, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+def _matches_kernel(table: pa.Table, patterns: Sequence[re.Pattern[str]]) -> NDArray[np.bool_]:
     columns = [table[name] for name in _NAMES if name in table.column_names]
     columns.append(_column(table, "kernel"))
     found = np.zeros(table.num_rows, dtype=bool)
     for column in columns:
-        found |= _holds(column, lambda text: pattern.search(text) is not None)
+        found |= _holds(column, lambda text: any(one.search(text) for one in patterns))
     return found
 
 
@@ -128,12 +141,12 @@ def _compiled(kernel: str) -> re.Pattern[str]:
         place = "" if error.pos is None else f" at character {error.pos + 1}"
         raise FilterError(
             f"--kernel {kernel!r} is not a regular expression: {error.msg}{place}. "
-            f"To find the text as it stands, use {re.escape(kernel)!r}."
+            f"To find the text as it stands, use {shlex.quote(re.escape(kernel))}."
         ) from error
 
 
 def _nvtx_test(nvtx: str) -> Callable[[str], bool]:
-    pattern = re.compile(fnmatch.translate(nvtx))
+    pattern = pattern_of(nvtx)
 
     def test(path: str) -> bool:
         parts = [one for part in path.split(";") for one in (part, *part.split("/"))]

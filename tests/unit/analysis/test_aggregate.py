@@ -56,6 +56,36 @@ def test_durations_work_and_times_add_up() -> None:
     assert (group["evidence"], group["duration_share_pct"]) == ("counters", 100.0)
 
 
+def test_ranges_and_graphs_are_groups_of_their_own_by_kernel() -> None:
+    """They have no kernel's name; as families they are all among the others."""
+    report = with_columns(
+        report_of(*[counted(0.9, 0.02, 1e6)] * 3),
+        kernel_name=[None, None, "my_own"],
+        kind=["range", "graph", "kernel"],
+        device_id=[0, 0, 1],
+        process_id=[7, 7, 7],
+    )
+    columns = ["kernel", "kind", "family", "device_id", "process_id"]
+    rows = classify(report, by="kernel").labels.select(columns).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        (None, "range", "other", 0, 7),
+        (None, "graph", "other", 0, 7),
+        ("my_own", "kernel", "other", 1, 7),
+    ]
+    (row,) = classify(report, by="family").labels.select(columns).to_pylist()
+    assert tuple(row.values()) == (None, None, "other", None, 7)
+
+
+def test_two_spellings_of_one_gpu_are_one_group() -> None:
+    """Drivers of 2021 and later put the vendor in front."""
+    names = ["A100-PCIE-40GB", "NVIDIA A100-PCIE-40GB", "NVIDIA H100"]
+    rows = families(*[counted(0.9, 0.02, 1e6)] * 3, device_name=names)
+    assert [(row["device_name"], row["launch_count"]) for row in rows] == [
+        ("A100-PCIE-40GB", 2),
+        ("NVIDIA H100", 1),
+    ]
+
+
 def test_the_sum_may_have_another_limiter_than_its_parts() -> None:
     """L1 limits one launch and issue slots the other; DRAM, second in both, the sum."""
     (group,) = families(

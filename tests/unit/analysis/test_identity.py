@@ -50,9 +50,17 @@ def test_another_grid_is_another_launch() -> None:
 
 
 def test_what_is_not_known_is_a_question_mark() -> None:
-    """A failed collection has no grid, and a range no name."""
+    """A failed collection has no grid, and it may have no name."""
     report = named(None, grid_x=[None])
     assert keys_of(report) == ["?|?|64,1,1|0"]
+
+
+def test_a_result_that_is_no_kernel_is_named_by_its_kind() -> None:
+    """Ranges and graphs have no kernel; they are told apart and counted."""
+    kinds = ["range", "graph", "range"]
+    report = named(None, None, None, kind=kinds, grid_x=[None] * 3, block_x=[None] * 3)
+    assert keys_of(report) == ["(range)|?|?|0", "(graph)|?|?|0", "(range)|?|?|1"]
+    assert identify(report)["kernel"].to_pylist() == [None] * 3
 
 
 def test_two_reports_of_a_program_give_the_same_keys() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.reports import stall_metrics
 from support.rooflines import (
     FP32_PEAK,
@@ -64,6 +65,39 @@ def test_integer_tensor_work_is_counted_in_operations() -> None:
     assert "tensor INT8 70 % of peak (1135 of 1622 Top/s)" in reason.replace(
         "1.14 of 1.62 P", "1135 of 1622 T"
     )
+
+
+def test_an_active_pipe_is_not_said_to_reach_a_share_of_its_peak() -> None:
+    """FP64 pipe active 35 %, operations 15 % of its peak."""
+    work = flop_counts(fp64=0.15 * 132 * 128 * 1.5e9 * MS) | tensor_counts()
+    reason = label_of(parts(fp64=35, dram=5, issue=20), dram_bytes(0.05), work)["reason"]
+    assert "FP64 pipe active 35 % (FLOP 15 % of peak)" in reason
+    reason = label_of(parts(fp64=35, dram=5, issue=20))["reason"]
+    assert "FP64 pipe active 35 %, 5 waves" in reason
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (flop_counts(fp32=0.0, fp16=None), "fma pipe active 80 % (not FP32: FP16 or integer"),
+        ({}, "fma pipe active 80 % (FP32, FP16 or integer multiply-add)"),
+        (flop_counts(), "integer pipe active 80 %"),
+    ],
+)
+def test_the_fma_pipe_is_not_said_to_do_what_nobody_counted(
+    counts: dict[str, float], said: str
+) -> None:
+    """Active for 80 %, both halves alike."""
+    busy = parts(fma=80, heavy=80, dram=33, issue=50)
+    assert said in label_of(busy, dram_bytes(0.33), counts)["reason"]
+
+
+def test_a_half2_kernel_is_bound_by_fp16() -> None:
+    """Counted at 79 % of the FP16 peak, with the fma pipe active for 80 %."""
+    work = flop_counts(fp16=0.79 * 132 * 512 * 1.5e9 * MS) | tensor_counts()
+    label = label_of(parts(fma=80, heavy=80, dram=33, issue=50), dram_bytes(0.33), work)
+    assert label["limiter"] == "fp16"
+    assert "FP16 79 % of peak (80.1 of 101 TFLOP/s)" in label["reason"]
 
 
 def test_two_answers_are_both_given() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 from support.labels import three_launches
 from support.rooflines import launch, parts, with_columns
@@ -91,6 +94,23 @@ def test_a_grid_matches_number_by_number(grid: str, kept: list[bool]) -> None:
     assert select(four_launches(), grid=grid).tolist() == kept
 
 
+def test_brackets_of_a_range_stand_for_themselves() -> None:
+    """As in the name of a layer of a model."""
+    names = pa.table({"nvtx_path": ["model/layer[3]/attn", "model/layer3", "layer[31]"]})
+    assert select(names, nvtx="layer[3]").tolist() == [True, False, False]
+    assert select(names, nvtx="layer[3*]").tolist() == [True, False, True]
+
+
+def test_any_of_several_values_passes() -> None:
+    """Of each filter; all filters together must still pass."""
+    report = four_launches()
+    assert select(report, kernel=["flash", "reduce"]).tolist() == [True, False, True, False]
+    assert select(report, nvtx=["DecodeStep*", "y"]).tolist() == [False, True, True, False]
+    assert select(report, grid=["132,8,1", "1,*,*"]).tolist() == [True, False, True, False]
+    both = select(report, kernel=["flash", "reduce"], grid=["1,*,*"])
+    assert both.tolist() == [False, False, True, False]
+
+
 def test_all_filters_must_pass() -> None:
     """And no filter keeps everything."""
     report = four_launches()
@@ -107,12 +127,14 @@ def test_labels_and_tables_filter_like_their_report() -> None:
     assert select(three_launches(), families=["gemm"]).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("kernel", ["flash(", "*attn", "[a"])
+@pytest.mark.parametrize("kernel", ["flash(", "*attn", "[a", "it's ("])
 def test_a_broken_expression_is_explained(kernel: str) -> None:
     """With the place of the fault and a way to look for the text as it stands."""
     with pytest.raises(FilterError, match="not a regular expression") as error:
         select(four_launches(), kernel=kernel)
-    assert "To find the text as it stands" in str(error.value)
+    advice = str(error.value).partition("as it stands, use ")[2].removesuffix(".")
+    (pattern,) = shlex.split(advice)
+    assert re.search(pattern, f"a {kernel} b"), "the advice can be pasted into a shell"
 
 
 @pytest.mark.parametrize("grid", ["1,2", "a,b,c", "1,2,3,4", "", "-1,1,1"])
