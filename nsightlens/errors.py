@@ -160,11 +160,9 @@ class OutputError(NsightLensError, OSError):
 class OutputExistsError(NsightLensError, FileExistsError):
     """The output exists already and overwriting was not asked for."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, remedy: str = "add --force (in Python: force=True)") -> None:
         self.path = path
-        super().__init__(
-            f"{path} exists already. Choose another name, or add --force to replace it."
-        )
+        super().__init__(f"{path} exists already. Choose another name, or {remedy} to replace it.")
 
     def __str__(self) -> str:
         return str(self.args[0])

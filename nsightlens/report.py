@@ -8,7 +8,6 @@ from them when asked for.
 from __future__ import annotations
 
 import difflib
-import fnmatch
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables, units
-from nsightlens.errors import MissingMetricError
+from nsightlens.errors import MissingExtraError, MissingMetricError
+from nsightlens.patterns import is_pattern, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -235,7 +235,7 @@ class Report:
         Parameters
         ----------
         names
-            Metric names; a pattern with ``*``, ``?`` or ``[`` stands for every name it matches.
+            Metric names; a pattern with ``*`` or ``?`` stands for every name it matches.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Report:
         MissingMetricError
             A name, or a pattern, that no launch has.
         """
-        wanted = list(dict.fromkeys(match for name in names for match in self._matching(name)))
+        wanted = self.matching_metric_names(names)
         columns = [self.store.column(name) for name in wanted]
         fields = [
             pa.field(name, column.type, metadata={"unit": units.unit_of(name) or ""})
@@ -259,11 +259,27 @@ class Report:
             [*key.columns, *columns], schema=pa.schema([*key.schema, *fields])
         )
 
+    def matching_metric_names(self, names: Iterable[str]) -> list[str]:
+        """Return the metrics that names and patterns stand for, once each, in their order.
+
+        Parameters
+        ----------
+        names
+            As for `metric_columns`. The matches of a pattern are sorted.
+
+        Raises
+        ------
+        MissingMetricError
+            A name, or a pattern, that no launch has.
+        """
+        return list(dict.fromkeys(match for name in names for match in self._matching(name)))
+
     def _matching(self, name: str) -> Sequence[str]:
         if name in self.store.index_of:
             return [name]
-        if any(sign in name for sign in "*?["):
-            matches = sorted(fnmatch.filter(self.store.names, name))
+        if is_pattern(name):
+            pattern = pattern_of(name)
+            matches = sorted(one for one in self.store.names if pattern.match(one))
             if matches:
                 return matches
         raise MissingMetricError(
@@ -319,8 +335,35 @@ class Report:
         )
 
     def to_pandas(self) -> Any:
-        """Return ``launches`` as a pandas DataFrame (pandas must be installed)."""
-        return self.launches.to_pandas()
+        """Return ``launches`` as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return data_frame(self.launches, "Report.to_pandas()")
+
+
+def data_frame(table: pa.Table, purpose: str) -> Any:
+    """Return a table as a pandas DataFrame.
+
+    Parameters
+    ----------
+    table
+        The table.
+    purpose
+        What needs pandas, for the error.
+
+    Raises
+    ------
+    MissingExtraError
+        pandas is not installed.
+    """
+    try:
+        return table.to_pandas()
+    except ImportError as error:
+        raise MissingExtraError(purpose, package="pandas", extra="notebook") from error
 
 
 def concat_reports(reports: Sequence[Report]) -> Report:

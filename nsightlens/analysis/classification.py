@@ -26,6 +26,7 @@ from nsightlens.analysis.phrase import choose, sentence, when
 from nsightlens.analysis.reason import explain
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
 from nsightlens.analysis.usage import INDEX, RESOURCES
+from nsightlens.report import data_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,8 +74,14 @@ class Classification:
         return classification_html(self)
 
     def to_pandas(self) -> Any:
-        """Return ``labels`` as a pandas DataFrame (pandas must be installed)."""
-        return self.labels.to_pandas()
+        """Return ``labels`` as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return data_frame(self.labels, "Classification.to_pandas()")
 
 
 def classify(report: Report, *, by: By = "launch") -> Classification:

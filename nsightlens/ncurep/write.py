@@ -96,7 +96,7 @@ def write_ncu_rep(
     """
     target = Path(path)
     if target.exists() and not overwrite:
-        raise OutputExistsError(str(target))
+        raise OutputExistsError(str(target), remedy="say overwrite=True")
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         try:

@@ -5,8 +5,6 @@ Identity comes from the results themselves, every measured column from `nsightle
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +14,7 @@ import pyarrow.compute as pc
 from nsightlens import tables
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_ncu_rep
+from nsightlens.patterns import pattern_of
 from nsightlens.readers.columns import category, constant, shown_path
 from nsightlens.readers.side_tables import (
     instances_table,
@@ -83,8 +82,8 @@ def _warnings(path: str, content: NcuRepFile) -> tuple[str, ...]:
 def _instance_filter(wanted: bool | Sequence[str]) -> Callable[[str], bool] | Literal[True] | None:
     if isinstance(wanted, bool):
         return True if wanted else None
-    patterns = re.compile("|".join(fnmatch.translate(name) for name in wanted) or r"(?!)")
-    return lambda name: patterns.match(name) is not None
+    patterns = [pattern_of(name) for name in wanted]
+    return lambda name: any(pattern.match(name) for pattern in patterns)
 
 
 def _metric_store(content: NcuRepFile) -> MetricStore:

@@ -15,12 +15,13 @@ PACKAGE = Path(nsightlens.__file__).parent
 
 # For each part, the parts that it may import: the table of docs/architecture.md.
 _LEFT = {"errors", "_version"}
-_TABLES = _LEFT | {"units", "tables"}
+_TABLES = _LEFT | {"units", "tables", "patterns"}
 _REPORT = _TABLES | {"report"}
 _DERIVED = {"metrics", "devices", "kernels", "steps"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
+    "patterns": set(),
     "units": _LEFT,
     "tables": _LEFT | {"units"},
     "report": _TABLES,

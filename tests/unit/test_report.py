@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -186,3 +188,31 @@ def test_launches_convert_to_pandas() -> None:
     """Conversion is at the edge, and only when asked for."""
     frame = make_report([[("a", 1.0)]]).to_pandas()
     assert frame["launch_id"].tolist() == [0]
+
+
+@pytest.mark.parametrize("made", ["report", "nsightlens.classify(report)"])
+def test_without_pandas_the_install_line_is_told(made: str) -> None:
+    """And not that some module of it is missing."""
+    code = (
+        "import sys\n"
+        "class NoPandas:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pandas': raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, NoPandas())\n"
+        "import nsightlens, nsightlens.errors, nsightlens.example\n"
+        "report = nsightlens.open_report(nsightlens.example.path())\n"
+        "try:\n"
+        f"    {made}.to_pandas()\n"
+        "except nsightlens.errors.MissingExtraError as error:\n"
+        "    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith('pip install "nsightlens[notebook]"\n')
+
+
+def test_a_pattern_is_stars_and_question_marks() -> None:
+    """A bracket stands for itself; the matches come sorted, and each metric once."""
+    report = make_report([[("b1", 1.0), ("a1", 1.0), ("a2", 1.0)]])
+    assert report.matching_metric_names(["b1", "a*", "*1"]) == ["b1", "a1", "a2"]
+    with pytest.raises(MissingMetricError, match=r"a\[12\]"):
+        report.matching_metric_names(["a[12]"])
