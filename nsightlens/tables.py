@@ -328,7 +328,8 @@ LABELS: tuple[Column, ...] = (
     ),
     _category("report", "path of the report, as it was given; null for a group over several"),
     Column("launch_id", pa.uint32(), "", "position of the result in its report; null for a group"),
-    _category("kernel", "the kernel's name as a person would say it"),
+    _category("kind", "kernel, range, graph or cmdlist; null for a group of several kinds"),
+    _category("kernel", "the kernel's name as a person would say it; null where none is stored"),
     _category("kernel_demangled_name", "full name with template arguments"),
     _category("family", "what the kernel computes: attention, gemm, norm, ..."),
     _category("subtype", "finer class within the family"),
@@ -337,6 +338,8 @@ LABELS: tuple[Column, ...] = (
     _category("nvtx_path", "see launches"),
     _text("grid", "blocks as x,y,z"),
     _text("block", "threads per block as x,y,z"),
+    _count("process_id", "see launches; null for a group over several"),
+    _count("device_id", "see launches; null for a group over several"),
     _category("device_name", "name of the GPU"),
     _count("launch_count", "launches in the row: 1, or the size of the group"),
     _count(

@@ -105,6 +105,7 @@ def _row(path: str, report: Report) -> dict[str, Any]:
     launches = report.launches
     sessions = [s for s in report.sessions.to_pylist() if s["report"] == path]
     return {
+        "key": path,
         "report": path,
         "size_bytes": _size(path),
         **{name: _first(sessions, name) for name in ("ncu_version", "cuda_version",

@@ -11,7 +11,7 @@ from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -84,7 +84,12 @@ def _names(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) 
     rows = _name_rows(report)
     if form == "json":
         return _json(args, loaded, "nsightlens.metric-names", rows)
-    return _csv(NAMES, rows) if form == "csv" else _as_grid(args, form, _name_grid(list(rows)))
+    if form == "csv":
+        return _csv(NAMES, rows)
+    from nsightlens.render.metric_table import name_columns
+
+    listed = list(rows)
+    return _as_grid(args, form, lambda width: name_columns(listed, width))
 
 
 def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
@@ -94,6 +99,7 @@ def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
     for name in report.metric_names:
         kinds = report.store.kind[report.store.entries(name)]
         yield {
+            "key": name,
             "metric": name,
             "unit": unit_of(name),
             "value_count": int((kinds != MetricKind.NULL).sum()),
@@ -101,24 +107,54 @@ def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
         }
 
 
-def _name_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
-    from nsightlens.render.grid import GridColumn
-
-    have = [f"{row['value_count']}/{row['launch_count']}" for row in rows]
-    return [
-        # Names are there to be copied: they are never cut.
-        GridColumn("metric", [row["metric"] for row in rows], 1000),
-        GridColumn("unit", [row["unit"] or "-" for row in rows], 50),
-        GridColumn("launches", have, 100, "right"),
-    ]
-
-
 def _long(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) -> Iterable[str]:
     names = _matching(report, args.like)
-    rows = _value_rows(report, names, full_names=args.full_names)
+    # The text table has the full name on a line of its own, once per launch.
+    has_full_names = args.full_names and form != "table"
+    rows = _value_rows(report, names, full_names=has_full_names)
     if form == "json":
-        return _json(args, loaded, "nsightlens.metrics", rows)
-    return _csv(LONG, rows) if form == "csv" else _as_grid(args, form, _value_grid(list(rows)))
+        keys = _launch_keys(loaded.report)
+        return _json(args, loaded, "nsightlens.metrics", _with_keys(rows, keys))
+    if form == "csv":
+        return _csv(LONG, rows)
+    from nsightlens.render.metric_table import value_columns
+
+    listed = list(rows)
+    below = _full_names_below(report, listed) if args.full_names else None
+    return _as_grid(args, form, lambda width: value_columns(listed, width), below)
+
+
+def _launch_keys(report: Report) -> dict[tuple[str, int], str]:
+    """Return the key of each launch by its report and number.
+
+    Keys count the launches of the whole report, so that they do not depend on a filter.
+    """
+    from nsightlens.analysis.identity import identify, numbered_keys
+
+    keys = numbered_keys(report, identify(report)).to_pylist()
+    columns = (report.launches[name].to_pylist() for name in LONG[:2])
+    return dict(zip(zip(*columns, strict=True), keys, strict=True))
+
+
+def _with_keys(
+    rows: Iterable[dict[str, Any]], keys: Mapping[tuple[str, int], str]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        launch = keys[row["report"], row["launch_id"]]
+        yield {"key": f"{launch}|{row['metric']}", **row}
+
+
+def _full_names_below(report: Report, rows: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Return the full name of the kernel below the first row of each launch."""
+    columns = ("report", "launch_id", "kernel_demangled_name")
+    *keys, names = (report.launches[name].to_pylist() for name in columns)
+    full = dict(zip(zip(*keys, strict=True), names, strict=True))
+    below = {}
+    for i, row in enumerate(rows):
+        name = full.pop((row["report"], row["launch_id"]), None)
+        if name is not None and name != row["kernel"]:
+            below[i] = name
+    return below
 
 
 def _matching(report: Report, patterns: Sequence[str]) -> list[str]:
@@ -186,68 +222,23 @@ def _value_rows(
         }
 
 
-def _value_grid(rows: Sequence[dict[str, Any]]) -> list[GridColumn]:
-    from nsightlens.render.grid import GridColumn
-    from nsightlens.render.style import plain
-
-    grid = [
-        GridColumn("#", [str(row["launch_id"]) for row in rows], 1000, "right"),
-        GridColumn("kernel", [plain(row["kernel"] or "-") for row in rows], 80, comfortable=16),
-        GridColumn("metric", [row["metric"] for row in rows], 1000),
-        GridColumn(
-            "value",
-            [_shown(row) for row in rows],
-            1000,
-            "right",
-            # Only a text may be cut: the longest number has 24 characters.
-            comfortable=24 if any(row["kind"] == "text" for row in rows) else None,
-        ),
-        GridColumn("unit", [row["unit"] or "-" for row in rows], 90),
-    ]
-    if len({row["report"] for row in rows}) > 1:
-        names = [plain(row["report"]) for row in rows]
-        grid.insert(0, GridColumn("report", names, 70, comfortable=16))
-    return grid
-
-
-def _shown(row: dict[str, Any]) -> str:
-    from nsightlens.render.style import plain
-
-    return "-" if row["value"] is None else plain(str(row["value"]))
-
-
 def _wide(args: argparse.Namespace, report: Report, form: str) -> Iterable[str]:
     names = _matching(report, args.like)
     table = report.metric_columns(names) if names else report.launches.select(LONG[:2])
-    kernels = _kernels(report, full_names=args.full_names)
-    columns = [*LONG[:3], *names]
+    kernels = _kernels(report, full_names=args.full_names and form != "table")
+    rows = _wide_rows(table, kernels)
     if form == "csv":
-        return _csv(columns, _wide_rows(table, kernels))
-    return _as_grid(args, form, _wide_grid(list(_wide_rows(table, kernels)), columns))
+        return _csv([*LONG[:3], *names], rows)
+    from nsightlens.render.metric_table import wide_columns
+
+    listed = list(rows)
+    below = _full_names_below(report, listed) if args.full_names else None
+    return _as_grid(args, form, lambda _: wide_columns(listed, names), below)
 
 
 def _wide_rows(table: pa.Table, kernels: Sequence[str | None]) -> Iterator[dict[str, Any]]:
     for row, kernel in zip(table.to_pylist(), kernels, strict=True):
         yield {**row, "kernel": kernel}
-
-
-def _wide_grid(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[GridColumn]:
-    from nsightlens.render.grid import GridColumn
-    from nsightlens.render.style import plain
-
-    def cells(name: str) -> list[str]:
-        return ["-" if row[name] is None else plain(str(row[name])) for row in rows]
-
-    metrics = columns[len(LONG[:3]) :]
-    grid = [
-        GridColumn("#", cells("launch_id"), 1000, "right"),
-        GridColumn("kernel", cells("kernel"), 1000, comfortable=16),
-        # The first metrics that were asked for stay longest.
-        *(GridColumn(m, cells(m), 500 - i, "right") for i, m in enumerate(metrics)),
-    ]
-    if len({row["report"] for row in rows}) > 1:
-        grid.insert(0, GridColumn("report", cells("report"), 999, comfortable=16))
-    return grid
 
 
 def _json(
@@ -267,17 +258,17 @@ def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> Iterable[str
     return csv_pieces(columns, rows)
 
 
-def _as_grid(args: argparse.Namespace, form: str, columns: Sequence[GridColumn]) -> Iterable[str]:
-    from nsightlens.render.grid import arrange
+def _as_grid(
+    args: argparse.Namespace,
+    form: str,
+    columns: Callable[[int], Sequence[GridColumn]],
+    below: Mapping[int, str] | None = None,
+) -> Iterable[str]:
+    """Return a table for the eye; ``columns`` makes them for a width [character]."""
     from nsightlens.render.markdown import markdown_table
+    from nsightlens.render.metric_table import table_lines
 
-    if form == "markdown":
-        return [markdown_table(columns, code_columns=("report", "kernel", "metric"))]
     style = chosen_style(args)
-    layout = arrange(columns, style.width)
-    lines = [*layout.header(style)]
-    lines += [layout.row(i, style) for i in range(len(columns[0].cells))]
-    if layout.left_out:
-        names = ", ".join(" ".join(column.header.split()) for column in layout.left_out)
-        lines.append(style.paint(f"not shown for want of width: {names}", "dim"))
-    return [line + "\n" for line in lines]
+    if form == "markdown":
+        return [markdown_table(columns(style.width), code_columns=("report", "kernel", "metric"))]
+    return (line + "\n" for line in table_lines(columns(style.width), style, below))

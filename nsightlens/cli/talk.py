@@ -26,12 +26,18 @@ def say(kind: str, message: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Write text to stderr; where nobody can read it, the exit code has to do."""
+    """Write text to stderr; where nobody can read it, the exit code has to do.
+
+    Names from a report and arguments may hold sequences that steer a terminal: they are shown as
+    question marks.
+    """
+    from nsightlens.render.style import plain
+
     stream = sys.stderr
     if stream is None:
         return
     try:
-        stream.write(text)
+        stream.write("\n".join(map(plain, text.split("\n"))))
         stream.flush()
     except (OSError, ValueError):
         let_go_of(stream)

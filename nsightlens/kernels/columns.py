@@ -75,7 +75,8 @@ def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa
     Returns
     -------
     pyarrow.Table
-        As `parse_kernel_names`.
+        As `parse_kernel_names`, but the family is ``other`` where there is no name at all, as in
+        a profiled range.
     """
     spellings = [column.cast(pa.string()) for column in (demangled, mangled, function_name)]
     best = parse_kernel_names(pc.coalesce(*spellings))
@@ -86,7 +87,13 @@ def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa
         other = parse_kernel_names(pc.if_else(unknown, spelling, None))
         tells = pc.fill_null(pc.not_equal(other["family"].cast(pa.string()), "other"), False)
         best = _replaced(best, other, pc.and_(unknown, tells))
-    return best
+    return _with_family(best)
+
+
+def _with_family(table: pa.Table) -> pa.Table:
+    place = table.schema.get_field_index("family")
+    family = pc.fill_null(table["family"].cast(pa.string()), "other").dictionary_encode()
+    return table.set_column(place, "family", family)
 
 
 def _replaced(table: pa.Table, other: pa.Table, where: Any) -> pa.Table:

@@ -15,7 +15,7 @@ from nsightlens.kernels.fields import architecture, data_types, head_size, tile_
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rule import Rule, pattern_of
 from nsightlens.kernels.rulebook import Candidate, candidates, regex
-from nsightlens.kernels.shorten import short_name
+from nsightlens.kernels.shorten import LONGEST, short_name
 from nsightlens.kernels.spelling import plain_numbers, spelled
 from nsightlens.kernels.words import words_of
 
@@ -83,7 +83,8 @@ def parse_kernel_name(name: str) -> KernelName:
     phase = _phase(decided, spelling) if rule.family == "attention" else "n/a"
     return KernelName(
         name,
-        short_name(spelling, decided, groups, dtypes, phase),
+        # A name such as "_Z" leaves nothing: it is shown as it is.
+        short_name(spelling, decided, groups, dtypes, phase) or " ".join(name.split())[:LONGEST],
         rule.family,
         rule.subtype,
         phase,

@@ -6,7 +6,7 @@ Takes tables and returns a string (`classification_text`); the columns are those
 
 from __future__ import annotations
 
-from itertools import groupby
+import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import columns, facts, numbers, summary, sweep
@@ -43,7 +43,7 @@ class ClassificationView(NamedTuple):
     shown
         Positions of the rows to show, in order; ``None`` for all of them.
     full_names
-        Show the names with their template arguments.
+        Show the name with its template arguments below each row.
     reasons
         Show the reason below each row; ``None`` to show it where the rows are few.
     warnings
@@ -131,6 +131,8 @@ def _table_lines(
             yield from layout.header(style)
         for index in indexes:
             yield layout.row(index, style)
+            if view.full_names:
+                yield from _full_name_lines(rows, index, layout, style)
             if with_reasons and rows["reason"][index]:
                 yield from _reason_lines(rows["reason"][index], layout, style)
     hidden = len(every["key"]) - count
@@ -139,16 +141,11 @@ def _table_lines(
 
 
 def _layout(view: ClassificationView, rows: Mapping[str, Sequence[Any]], style: Style) -> Layout:
-    shown = columns.label_columns(rows, view.by, full_names=view.full_names)
-    if view.by == "launch" and not _in_report_order(rows) and len(view.reports) > 1:
+    shown = columns.label_columns(rows, view.by)
+    if view.by == "launch" and not columns.in_report_order(rows) and len(view.reports) > 1:
         names = [plain(path or numbers.MISSING) for path in rows["report"]]
         shown.insert(0, GridColumn("report", names, importance=995, comfortable=16))
     return arrange(shown, style.width)
-
-
-def _in_report_order(rows: Mapping[str, Sequence[Any]]) -> bool:
-    runs = [report for report, _ in groupby(rows["report"])]
-    return len(runs) == len(set(runs))
 
 
 def _sections(
@@ -159,7 +156,7 @@ def _sections(
     """Return each heading with the rows below it."""
     if len(view.reports) == 1:
         return [(_report_heading(view.reports[0], every), list(range(len(rows["key"]))))]
-    if view.by != "launch" or not _in_report_order(rows):
+    if view.by != "launch" or not columns.in_report_order(rows):
         return [(_common_heading(view, every), list(range(len(rows["key"]))))]
     of_report: dict[str, list[int]] = {}
     for i, report in enumerate(rows["report"]):
@@ -195,6 +192,8 @@ def _common_heading(view: ClassificationView, rows: Mapping[str, Sequence[Any]])
 
 
 def _names(devices: Sequence[str]) -> str:
+    # Of two spellings of one GPU, the first.
+    devices = list({columns.gpu_words(name): name for name in reversed(devices)}.values())[::-1]
     if len(devices) > 3:
         return f"{len(devices)} kinds of GPUs"
     return plain(", ".join(devices)) or "GPU not stated"
@@ -219,6 +218,18 @@ def _heading_lines(heading: Sequence[str], style: Style) -> Iterator[str]:
         return
     yield style.paint(shorten_middle(name, style.width, style.sign("…")), "head")
     yield from indented(tail, style, 2)
+
+
+def _full_name_lines(
+    rows: Mapping[str, Sequence[Any]], index: int, layout: Layout, style: Style
+) -> list[str]:
+    name = rows["kernel_demangled_name"][index]
+    if name is None or name == rows["kernel"][index]:
+        return []
+    pad = " " * (layout.indent + 4)
+    # It may have no blank to break at, and has to be whole.
+    lines = textwrap.wrap(plain(name), max(20, style.width - len(pad)), break_on_hyphens=False)
+    return [pad + line for line in lines]
 
 
 def _reason_lines(reason: str, layout: Layout, style: Style) -> list[str]:

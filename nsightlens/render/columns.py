@@ -8,6 +8,7 @@ is narrow, documented in ``docs/reference/cli.md``.
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nsightlens.render import numbers
@@ -22,13 +23,18 @@ __all__ = [
     "LEGEND",
     "REGIMES",
     "family_words",
+    "gpu_words",
+    "in_report_order",
+    "kernel_words",
     "label_columns",
     "limiter_words",
 ]
 
 
-_COMFORTABLE_NAME = 22
+_COMFORTABLE_NAME = 28
 """[character] A kernel name cut to less than this is often no longer told from its neighbours."""
+_VENDOR = "NVIDIA "
+"""Stands in front of the name of a GPU since drivers of 2021."""
 
 _RESOURCE_WORDS = {
     "dram": "DRAM",
@@ -63,7 +69,7 @@ class _Spec(NamedTuple):
     align: Literal["left", "right"] = "left"
     legend: str = ""
     comfortable: int | None = None
-    cut: Literal["middle", "end"] = "middle"
+    cut: Literal["middle", "end", "name"] = "middle"
     modes: tuple[str, ...] = ("launch", "kernel", "family")
 
 
@@ -98,17 +104,46 @@ def family_words(family: str | None, subtype: str | None) -> str:
     return plain(f"{family}/{subtype}" if subtype not in _NO_SUBTYPE else family)
 
 
+def kernel_words(kernel: str | None, kind: str | None) -> str:
+    """Return the name of a kernel, or the kind of a result that is none.
+
+    Examples
+    --------
+    >>> kernel_words("flash_fwd", "kernel"), kernel_words(None, "range"), kernel_words(" ", None)
+    ('flash_fwd', '(range)', '" "')
+    """
+    if kernel is None:
+        return numbers.MISSING if kind in (None, "kernel") else f"({plain(kind or '')})"
+    text = plain(kernel)
+    return text if text.strip() else f'"{text}"'
+
+
+def gpu_words(name: str | None) -> str:
+    """Return the name of a GPU without its vendor, whom only some drivers name.
+
+    Examples
+    --------
+    >>> gpu_words("NVIDIA A100-PCIE-40GB"), gpu_words("A100-PCIE-40GB"), gpu_words(None)
+    ('A100-PCIE-40GB', 'A100-PCIE-40GB', '-')
+    """
+    return numbers.MISSING if name is None else plain(name).removeprefix(_VENDOR)
+
+
 _COLUMNS = (
     _Spec("id", "#", 1000, ("launch_id",), _whole, "right", modes=("launch",)),
-    _Spec("kernel", "kernel", 1000, ("kernel",), _text, comfortable=_COMFORTABLE_NAME,
-          modes=("launch", "kernel")),
+    _Spec("kernel", "kernel", 1000, ("kernel", "kind"), kernel_words,
+          comfortable=_COMFORTABLE_NAME, cut="name", modes=("launch", "kernel")),
     _Spec("family", "family", 82, ("family",), _text, comfortable=11, cut="end",
           modes=("launch", "kernel")),
     _Spec("group", "family", 1000, ("family", "subtype"), family_words, modes=("family",)),
     _Spec("phase", "phase", 25, ("phase",), _text),
     _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
           legend="sequences in the step"),
-    _Spec("gpu", "GPU", 83, ("device_name",), _text, comfortable=12, modes=("kernel", "family")),
+    _Spec("gpu", "GPU", 84, ("device_name",), gpu_words, comfortable=12),
+    _Spec("device", "device", 84, ("device_id",), _whole, "right",
+          legend="number of the GPU in its process", modes=("launch",)),
+    _Spec("process", "process", 83, ("process_id",), _whole, "right",
+          legend="number of the process in its system", modes=("launch",)),
     _Spec("launches", "launches", 70, ("launch_count",), _whole, "right",
           modes=("kernel", "family")),
     _Spec("time", "time", 90, ("duration_ns",), numbers.duration, "right",
@@ -119,7 +154,7 @@ _COLUMNS = (
           legend="the side, memory or compute, of what limits the launch"),
     _Spec("limiter", "limited by", 95, ("limiter", "limiter_fraction"), _limiter,
           legend="the busiest resource and how much of its peak rate was used"),
-    _Spec("dram", "DRAM\n%", 80, ("dram_throughput_pct",), numbers.percent, "right",
+    _Spec("dram", "DRAM\n%", 76, ("dram_throughput_pct",), numbers.percent, "right",
           legend="DRAM throughput, percent of peak"),
     _Spec("sm", "SM\n%", 68, ("sm_throughput_pct",), numbers.percent, "right",
           legend="throughput of the busiest part of the SMs, percent of peak"),
@@ -195,13 +230,27 @@ def _says_something(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> 
     if spec.importance >= 90:
         return True
     values = rows[spec.needs[0]]
-    if spec.name == "gpu":
-        # The line above the table names a single GPU.
-        return len(set(values)) > 1
+    if spec.name in ("gpu", "device", "process"):
+        return _differs(spec, rows, by)
     best = _ALWAYS_BEST.get(spec.name)
     if best is not None:
         return any(value != best for value in values)
     return any(value is not None for value in values)
+
+
+def _differs(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> bool:
+    """Say whether the rows below one heading, which names a single GPU, are not all of one."""
+    cells = [spec.cell(value) for value in rows[spec.needs[0]]]
+    # Launches have a heading per report; groups and sorted launches have one for all.
+    has_own = by == "launch" and in_report_order(rows)
+    where = rows["report"] if has_own else [None] * len(cells)
+    return len(set(zip(where, cells, strict=True))) > len(set(where))
+
+
+def in_report_order(rows: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether the rows of each report stand together."""
+    runs = [report for report, _ in groupby(rows["report"])]
+    return len(runs) == len(set(runs))
 
 
 def _grid_column(spec: _Spec, rows: Mapping[str, Sequence[Any]]) -> GridColumn:

@@ -7,9 +7,16 @@ below that. A number is never cut.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from nsightlens.render.style import cell_width, shorten_end, shorten_middle
+from nsightlens.render.style import (
+    cell_width,
+    shorten_end,
+    shorten_metrics,
+    shorten_middle,
+    shorten_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +31,8 @@ _LEAST = 6
 """[character] A flexible column is never narrower: less than that says nothing."""
 
 
-class GridColumn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GridColumn:
     r"""One column of a text table.
 
     Parameters
@@ -41,9 +49,12 @@ class GridColumn(NamedTuple):
         [character] For a column that may be shortened: the width that it gets at least before any
         other column is left out. ``None`` for a column that is shown whole or not at all.
     cut
-        Where a flexible cell is cut.
+        Where a flexible cell is cut; ``name`` for names of kernels and ``metric`` for those of
+        metrics, which stay different from each other.
     styles
         Name of a colour per row, or ``None``.
+    natural_width
+        [character] Width of the widest cell or heading line; follows from the others.
     """
 
     header: str
@@ -51,24 +62,44 @@ class GridColumn(NamedTuple):
     importance: int = 0
     align: Literal["left", "right"] = "left"
     comfortable: int | None = None
-    cut: Literal["middle", "end"] = "middle"
+    cut: Literal["middle", "end", "name", "metric"] = "middle"
     styles: Sequence[str | None] | None = None
+    natural_width: int = field(init=False)
 
-    @property
-    def natural_width(self) -> int:
-        """[character] Width of the widest cell or heading line."""
-        return max(
-            (cell_width(text) for text in (*self.header.split("\n"), *self.cells)), default=0
-        )
+    def __post_init__(self) -> None:
+        # Once: it is asked for at every step of the arrangement, and a column may be long.
+        texts = (*self.header.split("\n"), *self.cells)
+        object.__setattr__(self, "natural_width", max(map(cell_width, texts), default=0))
+
+    def shown(self, width: int, ellipsis: str) -> Sequence[str]:
+        """Return the cells at a width.
+
+        Parameters
+        ----------
+        width
+            [character] Room for each.
+        ellipsis
+            What stands for what is cut.
+        """
+        if width >= self.natural_width:
+            return self.cells
+        if self.cut in ("name", "metric"):
+            of_all = shorten_names if self.cut == "name" else shorten_metrics
+            short = of_all(dict.fromkeys(self.cells), width, ellipsis)
+            return [short[cell] for cell in self.cells]
+        shorten = shorten_middle if self.cut == "middle" else shorten_end
+        return [shorten(cell, width, ellipsis) for cell in self.cells]
 
 
-class Layout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """Columns with the widths that were found for them."""
 
     columns: tuple[GridColumn, ...]
     widths: tuple[int, ...]
     left_out: tuple[GridColumn, ...]
     indent: int = 0
+    _shown: dict[str, list[Sequence[str]]] = field(default_factory=dict, compare=False)
 
     def header(self, style: Style) -> list[str]:
         """Return the lines of the heading."""
@@ -81,22 +112,27 @@ class Layout(NamedTuple):
 
     def row(self, index: int, style: Style) -> str:
         """Return the line of a row."""
-        cells = []
-        for column, width in zip(self.columns, self.widths, strict=True):
-            shorten = shorten_middle if column.cut == "middle" else shorten_end
-            cells.append(shorten(column.cells[index], width, style.sign("…")))
-        names = [c.styles[index] if c.styles is not None else None for c in self.columns]
-        return self._line(cells, [(style, name) for name in names])
+        cells = [cells[index] for cells in self._cells(style.sign("…"))]
+        if not style.colour:
+            return self._line(cells)
+        painted = [
+            text if column.styles is None else style.paint(text, column.styles[index])
+            for column, text in zip(self.columns, cells, strict=True)
+        ]
+        return self._line(cells, painted)
 
-    def _line(
-        self, cells: Sequence[str], paint: Sequence[tuple[Style, str | None]] | None = None
-    ) -> str:
+    def _cells(self, ellipsis: str) -> list[Sequence[str]]:
+        if ellipsis not in self._shown:
+            pairs = zip(self.columns, self.widths, strict=True)
+            self._shown[ellipsis] = [column.shown(width, ellipsis) for column, width in pairs]
+        return self._shown[ellipsis]
+
+    def _line(self, cells: Sequence[str], painted: Sequence[str] | None = None) -> str:
         parts = []
-        for i, (column, width, text) in enumerate(
-            zip(self.columns, self.widths, cells, strict=True)
+        for column, width, text, shown in zip(
+            self.columns, self.widths, cells, painted or cells, strict=True
         ):
             space = " " * (width - cell_width(text))
-            shown = paint[i][0].paint(text, paint[i][1]) if paint else text
             parts.append(space + shown if column.align == "right" else shown + space)
         return (" " * self.indent + (" " * GAP).join(parts)).rstrip()
 
@@ -121,12 +157,13 @@ def arrange(columns: Sequence[GridColumn], width: int, indent: int = 0) -> Layou
     room = width - indent
     ranked = sorted(range(len(columns)), key=lambda i: -columns[i].importance)
     chosen: set[int] = set()
+    taken = -GAP
     for i in ranked:
         # A narrow column may still fit where a wider one of more importance did not.
-        wanted = [column for k, column in enumerate(columns) if k in chosen or k == i]
-        is_essential = columns[i].importance >= _ESSENTIAL
-        if not chosen or is_essential or _least_width(wanted) <= room:
+        wanted = taken + GAP + _least(columns[i], comfortable=True)
+        if not chosen or columns[i].importance >= _ESSENTIAL or wanted <= room:
             chosen.add(i)
+            taken = wanted
     kept = [column for i, column in enumerate(columns) if i in chosen]
     left_out = tuple(column for i, column in enumerate(columns) if i not in chosen)
     return Layout(tuple(kept), tuple(_widths(kept, room)), left_out, indent)
@@ -134,11 +171,6 @@ def arrange(columns: Sequence[GridColumn], width: int, indent: int = 0) -> Layou
 
 _ESSENTIAL = 1000
 """From this importance on, a column is never left out."""
-
-
-def _least_width(columns: Sequence[GridColumn]) -> int:
-    widths = [_least(column, comfortable=True) for column in columns]
-    return sum(widths) + GAP * (len(columns) - 1)
 
 
 def _least(column: GridColumn, *, comfortable: bool) -> int:

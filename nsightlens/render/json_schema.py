@@ -30,6 +30,7 @@ SCHEMAS = {
 """Name of each schema and what it describes."""
 
 _ENUMS = {
+    "kind": ("kernel", "range", "graph", "cmdlist"),
     "bound": ("memory", "compute", "unknown"),
     "roofline_bound": ("memory", "compute", "unknown"),
     "regime": ("saturated", "latency", "small_grid", "balanced", "unknown"),
@@ -173,8 +174,10 @@ def _metric_row() -> dict[str, Any]:
         ),
         "type": ["integer", "number", "string", "null"],
     }
+    key = "names the value in the same way in every report of the same program: launch|metric"
     return _object(
         {
+            "key": _about(_TEXT, key),
             "report": _about(_TEXT, "path of the report, as it was given"),
             "launch_id": _about(_COUNT, "position of the result in its report, from 0"),
             "kernel": _about(_TEXT_OR_NULL, "name of the kernel"),
@@ -192,6 +195,7 @@ def _metric_row() -> dict[str, Any]:
 def _metric_name_row() -> dict[str, Any]:
     return _object(
         {
+            "key": _about(_TEXT, "names the row: the name of the metric"),
             "metric": _about(_TEXT, "name of the metric, as ncu stored it"),
             "unit": _about(_TEXT_OR_NULL, "unit of its values by its name"),
             "value_count": _about(_COUNT, "launches that have a value"),
@@ -218,6 +222,7 @@ def _info_row() -> dict[str, Any]:
     )
     return _object(
         {
+            "key": _about(_TEXT, "names the row: the path of the report"),
             "report": _about(_TEXT, "path of the report, as it was given"),
             "size_bytes": _about(_COUNT_OR_NULL, "size of the file [B]"),
             "ncu_version": _TEXT_OR_NULL,

@@ -60,7 +60,17 @@ def test_the_most_telling_spelling_of_a_launch_decides() -> None:
         pa.array(["Kernel2", "softmax_kernel", "Kernel2", "gelu_kernel", None]),
         pa.array([None, None, mangled, None, None]),
     )
-    assert table["family"].to_pylist() == ["norm", "softmax_sampling", "gemm", "activation", None]
+    families = ["norm", "softmax_sampling", "gemm", "activation", "other"]
+    assert table["family"].to_pylist() == families
+
+
+def test_a_result_without_a_name_has_a_family_and_no_short_name() -> None:
+    """A profiled range counts among the others."""
+    nothing = pa.array([None], pa.string())
+    table = parse_launch_kernels(nothing, nothing, nothing)
+    assert table.select(["short_name", "family"]).to_pylist() == [
+        {"short_name": None, "family": "other"}
+    ]
 
 
 def test_launches_without_any_telling_name_stay_other() -> None:

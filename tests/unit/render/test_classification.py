@@ -56,7 +56,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
     """Also where names are shortened."""
     text = classification_text(_view(three_launches()), Style(80, unicode=False))
     assert text.isascii()
-    assert "cutlass_80_t..n_align8" in text
+    assert "cutlass_80_tenso.._tn_align8" in text
 
 
 def test_a_table_without_rows_says_so() -> None:
@@ -96,6 +96,24 @@ def test_a_hostile_name_does_not_reach_the_terminal() -> None:
     row = {"kernel": evil, "family": evil, "report": evil, "device_name": evil, "reason": evil}
     text = classification_text(_view(labels_of(row, {**GEMM, "report": evil})), Style(200))
     assert "\x1b" not in text
+
+
+def test_full_names_stand_whole_below_their_rows() -> None:
+    """Broken where they must be, and not cut."""
+    full = "void f<" + ", ".join(f"(int){i}" for i in range(40)) + ">" + "x" * 100
+    row = {"kernel": "f", "kernel_demangled_name": full}
+    view = _view(labels_of(row), full_names=True, reasons=False)
+    text = classification_text(view, Style(80))
+    below = text.partition(" 91%")[2].splitlines()[1:]
+    assert "".join(below).replace(" ", "").startswith(full.replace(" ", ""))
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_gpu_under_two_spellings_is_named_once() -> None:
+    """One driver names the vendor, the other does not."""
+    other = {"report": "b.ncu-rep", "device_name": "H100 PCIe"}
+    text = classification_text(_view(labels_of({}, other), by="kernel"), Style(100))
+    assert text.startswith("2 reports · NVIDIA H100 PCIe · 2 launches")
 
 
 def test_a_command_that_is_too_long_is_shown_whole_without_its_purpose() -> None:

@@ -44,6 +44,36 @@ def test_full_names_replace_the_short_ones_where_they_are_known() -> None:
     assert name.cells == [ROW["kernel_demangled_name"], "k"]
 
 
+def test_what_is_no_kernel_is_named_by_its_kind() -> None:
+    """And a kernel whose name is a blank does not look like an empty cell."""
+    unnamed = {"kernel": None, "kernel_demangled_name": None}
+    rows = labels_of(
+        {**unnamed, "kind": "range"}, {**unnamed, "kind": "graph"}, unnamed, {"kernel": " "}
+    ).to_pydict()
+    name = next(c for c in label_columns(rows, "launch") if c.header == "kernel")
+    assert name.cells == ["(range)", "(graph)", "-", '" "']
+
+
+def test_gpus_and_processes_are_shown_where_one_report_has_several() -> None:
+    """The heading of a report names its GPU; two spellings of it are one."""
+    both = [{}, {"device_name": "H100 PCIe", "device_id": 1, "process_id": 99}]
+    found = _headers(labels_of(*both).to_pydict())
+    assert {"device", "process"} <= set(found)
+    assert "GPU" not in found
+    apart = [both[0], {**both[1], "report": "other.ncu-rep"}]
+    assert not {"device", "process"} & set(_headers(labels_of(*apart).to_pydict()))
+    assert "GPU" in _headers(labels_of({}, {"device_name": "L4"}).to_pydict())
+
+
+def test_sorted_launches_of_several_reports_show_their_gpus() -> None:
+    """They stand below one heading."""
+    here: dict[str, object] = {}
+    there = {"report": "other.ncu-rep", "device_name": "NVIDIA L4"}
+    rows = labels_of(here, there, here).to_pydict()
+    column = next(c for c in label_columns(rows, "launch") if c.header == "GPU")
+    assert column.cells == ["H100 PCIe", "L4", "H100 PCIe"]
+
+
 def test_names_from_a_report_cannot_steer_the_terminal() -> None:
     """An escape sequence in a kernel name is shown as a question mark."""
     rows = labels_of({**GEMM, "kernel": "evil\x1b[2J"}).to_pydict()
