@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
-from nsightlens.devices.products import UNIFIED_MEMORY, Product, product_class_of, product_of
+from nsightlens.devices.products import (
+    UNIFIED_MEMORY,
+    Product,
+    is_partition,
+    product_class_of,
+    product_of,
+)
 from nsightlens.devices.rates import rate_of
 from nsightlens.devices.tensor_peaks import TensorPeak, tensor_peak
 
@@ -70,6 +76,9 @@ class PeakRates:
         [Hz] SM clock during the launch; NaN where it was not measured.
     boost_clock_hz
         [Hz] Highest SM clock of the device.
+    is_partition
+        The device is a part of a GPU (MIG), whose share of the DRAM peak is not known: there is
+        none. Shape (launches,).
     """
 
     rate: dict[str, NDArray[np.float64]]
@@ -77,6 +86,7 @@ class PeakRates:
     source: dict[str, NDArray[np.int8]]
     sm_clock_hz: NDArray[np.float64]
     boost_clock_hz: NDArray[np.float64]
+    is_partition: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,12 @@ class _Devices:
 
     kinds: list[_Device]
     code: NDArray[np.intp]
+
+    @property
+    def is_partition(self) -> NDArray[np.bool_]:
+        """Say of each launch whether it ran on a part of a GPU."""
+        are = [is_partition(device.name, device.sm_count) for device in self.kinds]
+        return np.array(are, dtype=bool)[self.code]
 
     def spread(self, of_device: Callable[[_Device], float | None]) -> NDArray[np.float64]:
         """Return one value per launch from one per device, NaN where there is none."""
@@ -141,7 +157,7 @@ def peak_rates(report: Report, resources: Iterable[str]) -> PeakRates:
             per_cycle = _sm_peaks_per_cycle(store, devices, resource)
             candidates = _at_clocks(per_cycle, clocks)
         rate[resource], lowest[resource], source[resource] = _choose(candidates, len(report))
-    return PeakRates(rate, lowest, source, sm_clock, boost)
+    return PeakRates(rate, lowest, source, sm_clock, boost, devices.is_partition)
 
 
 class _Clocks(NamedTuple):
@@ -289,8 +305,10 @@ def _dram_peaks(report: Report, devices: _Devices) -> dict[str, NDArray[np.float
     attributes = np.where(is_unified | (attributes <= 0), np.nan, attributes)
     is_short = number_column(launches, "duration_ns") < SHORT_LAUNCH_NS
     is_noise = (is_short | (measured > attributes)) & ~np.isnan(attributes)
-    return {
+    peaks = {
         "report": np.where(is_noise, np.nan, measured),
         "attributes": attributes,
         "data_sheet": devices.spread(_bandwidth),
     }
+    # Attributes and product are those of the whole GPU.
+    return {name: np.where(devices.is_partition, np.nan, peak) for name, peak in peaks.items()}

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["PRODUCTS", "UNIFIED_MEMORY", "Product", "product_class_of", "product_of"]
+__all__ = [
+    "PRODUCTS",
+    "UNIFIED_MEMORY",
+    "Product",
+    "is_partition",
+    "product_class_of",
+    "product_of",
+]
 
 UNIFIED_MEMORY = frozenset({"7.2", "8.7", "10.1", "11.0", "12.1"})
 """Compute capabilities whose GPU shares its DRAM with the CPU: no DRAM counters, and attributes
@@ -183,10 +190,37 @@ def product_of(driver_name: str | None, sm_count: int | None = None) -> Product 
     >>> product_of("NVIDIA A10G").product_class
     'half'
     """
-    named = _BY_NAME.get(driver_name or "", [])
+    named = _BY_NAME.get(_whole_name(driver_name), [])
     if len(named) > 1:
         named = [product for product in named if product.sm_count == sm_count]
     return named[0] if len(set(named)) == 1 else None
+
+
+def _whole_name(driver_name: str | None) -> str:
+    """Return the name of the GPU that a MIG partition is a part of."""
+    return (driver_name or "").partition(" MIG ")[0]
+
+
+def is_partition(driver_name: str | None, sm_count: int | None) -> bool:
+    """Say whether a device is a part of a GPU: by its name, or by fewer SMs than the product has.
+
+    Parameters
+    ----------
+    driver_name
+        Name of the GPU as the driver gives it.
+    sm_count
+        Number of SMs, where it is known.
+
+    Examples
+    --------
+    >>> is_partition("NVIDIA A100-SXM4-40GB", 14), is_partition("NVIDIA A100-SXM4-40GB", 108)
+    (True, False)
+    """
+    if " MIG " in f"{driver_name or ''} ":
+        return True
+    counts = [product.sm_count for product in _BY_NAME.get(driver_name or "", [])]
+    known = [count for count in counts if count is not None]
+    return bool(sm_count and known and sm_count < min(known))
 
 
 def product_class_of(driver_name: str | None, sm_count: int | None = None) -> str:

@@ -298,3 +298,20 @@ def test_launches_on_several_devices_have_their_own_peaks() -> None:
     peaks = peak_rates(report_of(launch(), launch(A100)), ["fp32", "dram"])
     assert peaks.rate["fp32"].tolist() == pytest.approx([FP32_PEAK, 108 * 128 * 1.41e9])
     assert peaks.boost_clock_hz.tolist() == [1.98e9, 1.41e9]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"device__attribute_display_name": "NVIDIA H100 80GB HBM3 MIG 1g.10gb"},
+        {"device__attribute_multiprocessor_count": 16},
+    ],
+)
+def test_a_part_of_a_gpu_has_no_known_dram_peak(part: dict[str, Any]) -> None:
+    """Attributes, stored peak and product are those of the whole GPU; its SMs are its own."""
+    assert peak_of("dram", part, dram(1280.0, 2.5e9)) == (
+        pytest.approx(math.nan, nan_ok=True),
+        None,
+    )
+    peaks = peak_rates(report_of(launch(), launch(part)), ["fp32"])
+    assert peaks.is_partition.tolist() == [False, True]
