@@ -137,9 +137,12 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         flop_ns=_sum_known(usage.flop_ns, groups),
         flop_low_ns=_sum_counting(usage.flop_low_ns, groups, counts),
         flop_high_ns=_sum_counting(usage.flop_high_ns, groups, counts),
+        flop_most_ns=_sum_counting(usage.flop_most_ns, groups, counts),
         has_flop_counts=groups.all(usage.has_flop_counts | ~counts) & groups.any(counts),
-        dram_ns=np.where(groups.any(counts), _sum_dram(usage, groups, counts), np.nan),
+        dram_ns=_sum_all(usage.dram_ns, groups, counts),
+        dram_percent_ns=_sum_all(usage.dram_percent_ns, groups, counts),
         is_dram_counted=groups.all(usage.is_dram_counted | ~counts) & groups.any(counts),
+        is_partition=groups.any(usage.is_partition),
         is_analytic=groups.any(usage.is_analytic),
         boost_ratio=groups.mean(usage.boost_ratio, usage.duration_ns),
     )
@@ -168,9 +171,11 @@ def _sum_counting(
     return groups.sum(np.where(counts, bounded, 0.0))
 
 
-def _sum_dram(usage: Usage, groups: Groups, counts: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Add up the time for DRAM; NaN where that of a launch that counts is not known."""
-    return groups.sum(np.where(counts, usage.dram_ns, 0.0))
+def _sum_all(
+    values: NDArray[np.float64], groups: Groups, counts: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Add up the launches that count; NaN where the value of one of them is not known."""
+    return np.where(groups.any(counts), groups.sum(np.where(counts, values, 0.0)), np.nan)
 
 
 def _sum_work(usage: Usage, groups: Groups, counts: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -194,6 +199,9 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
         top_stall=context.top_stall.take(pa.array(longest)),
         launch_count=groups.sum(context.launch_count),
         failed_count=groups.sum(context.failed_count),
+        undated_count=groups.sum(context.undated_count),
+        has_bad_duration=groups.any(context.has_bad_duration),
+        lacks_dram_counters=groups.any(context.lacks_dram_counters),
         is_unsupported=groups.any(context.is_unsupported),
         has_other_clock=groups.any(context.has_other_clock),
         has_metrics=groups.any(context.has_metrics),

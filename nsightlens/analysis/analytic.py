@@ -121,9 +121,12 @@ def _usage_of_shapes(
         flop_ns=time_ns[: len(FLOP_RESOURCES)],
         flop_low_ns=low,
         flop_high_ns=high,
+        flop_most_ns=np.full(low.shape, np.inf),
         has_flop_counts=yes,
         dram_ns=dram_ns,
+        dram_percent_ns=np.full(len(usage), np.nan),
         is_dram_counted=yes,
+        is_partition=usage.is_partition,
         is_analytic=yes,
         boost_ratio=usage.boost_ratio,
     )

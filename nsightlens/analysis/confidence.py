@@ -12,12 +12,13 @@ from nsightlens.analysis import thresholds
 from nsightlens.analysis.label import (
     ANALYTIC,
     CONFIDENCES,
+    MEMORY,
     THROUGHPUT,
     UNKNOWN,
     Decision,
 )
 from nsightlens.analysis.phrase import concat, percent, sentence, when
-from nsightlens.analysis.usage import INDEX, Usage
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, Usage
 from nsightlens.devices import PEAK_SOURCES
 from nsightlens.metrics.catalog import MEASURED
 
@@ -38,6 +39,9 @@ def _section(column: str) -> str:
 
 _TENSOR_SECTION = _section("tensor_fp16_flop_count")
 _NO_FP16 = f"FP16 on CUDA cores was not counted, add {_section('fp16_flop_count')}"
+_NO_PEAK = "the peak of the instructions that did the work is not known"
+_PARTITION = "the GPU is a part of one (MIG), and its share of the DRAM peak is not known"
+_COUNTED_TYPES = [row for row, name in enumerate(FLOP_RESOURCES) if name not in ("tensor", "fp16")]
 _NO_FLOP = f"FLOP were not counted, add {_section('fp32_flop_count')}"
 
 
@@ -88,9 +92,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             2,
             concat("a resource at ", percent(most), " of its peak cannot be"),
         ),
-        Lowering(
-            top < thresholds.IDLE, 2, concat("nothing is busier than ", percent(top))
-        ),
+        *_too_idle(top, context),
+        *_disagreements(usage),
         Lowering(
             (other / np.where(top > 0, top, np.nan)) > thresholds.CLOSE_SIDES,
             1,
@@ -105,7 +108,9 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
                    " and their operations were not counted, add ", _TENSOR_SECTION),
         ),
         Lowering(
-            (evidence == THROUGHPUT) & (decision.roofline_bound == UNKNOWN) & ~is_tensor,
+            # A GPU without DRAM counters can do no better.
+            (evidence == THROUGHPUT) & (decision.roofline_bound == UNKNOWN) & ~is_tensor
+            & ~context.lacks_dram_counters,
             1,
             _why_roofline_is_open(usage),
         ),
@@ -113,7 +118,11 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             _is_limited_by_data_sheet(usage, decision),
             1,
-            "the peak is that of the data sheet at boost clock",
+            pc.if_else(
+                pa.array(decision.bound == MEMORY),
+                "the DRAM peak is that of the data sheet",
+                "the peak is that of the data sheet at boost clock",
+            ),
         ),
         Lowering(
             (open_share > thresholds.OPEN_SHARE) & (open_share < 1),
@@ -128,9 +137,57 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
 def _why_roofline_is_open(usage: Usage) -> Any:
     """Say what the classical roofline lacks."""
     has_dram = ~np.isnan(usage.dram_ns)
-    lacking = pc.if_else(pa.array(usage.has_flop_counts), _NO_FP16, _NO_FLOP)
-    lacking = pc.if_else(pa.array(has_dram), lacking, "DRAM was not measured")
+    has_some = ~np.isnan(usage.time_ns[INDEX["dram"]])
+    # Counted with an exact peak, it is FP16 that is open; else the peak is.
+    low, high = usage.flop_low_ns[_COUNTED_TYPES], usage.flop_high_ns[_COUNTED_TYPES]
+    is_open = high > low * thresholds.EXPLAINED_AGGREGATE
+    counted = pc.if_else(pa.array(is_open.any(axis=0)), _NO_PEAK, _NO_FP16)
+    lacking = pc.if_else(pa.array(usage.has_flop_counts), counted, _NO_FLOP)
+    no_dram = pc.if_else(
+        pa.array(has_some), "DRAM was not measured in every launch", "DRAM was not measured"
+    )
+    lacking = pc.if_else(pa.array(has_dram), lacking, no_dram)
+    lacking = pc.if_else(pa.array(usage.is_partition), _PARTITION, lacking)
     return concat("the classical roofline is not decided: ", lacking)
+
+
+def _too_idle(top: NDArray[np.float64], context: Context) -> list[Lowering]:
+    """Doubt what happens on a GPU that is mostly idle."""
+    blocks_per_sm = context.number["blocks_per_sm"]
+    text = concat("nothing is busier than ", percent(top))
+    return [
+        Lowering(top < thresholds.IDLE, 2, text),
+        Lowering((top >= thresholds.IDLE) & (top < thresholds.QUIET), 1, text),
+        Lowering(blocks_per_sm < 1.0, 1, "the grid has fewer blocks than the GPU has SMs"),
+    ]
+
+
+def _disagreements(usage: Usage) -> list[Lowering]:
+    """Doubt counters that say two things of one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_bytes, by_percent = (
+            time / usage.duration_ns for time in (usage.dram_ns, usage.dram_percent_ns)
+        )
+        counted, active = (time / usage.duration_ns for time in (usage.flop_ns, usage.flop_most_ns))
+    larger, smaller = np.fmax(by_bytes, by_percent), np.fmin(by_bytes, by_percent)
+    is_apart = usage.is_dram_counted & (larger > thresholds.FEW_PERCENT)
+    is_apart &= larger > thresholds.DISAGREEMENT * smaller
+    is_more = (counted > thresholds.CONTRADICTION * active) & (counted > thresholds.FEW_PERCENT)
+    worst, rows = np.where(is_more, counted, -1.0).argmax(axis=0), np.arange(len(usage))
+    return [
+        Lowering(
+            is_apart,
+            2,
+            concat("DRAM is at ", percent(by_percent), " by its percentage and at ",
+                   percent(by_bytes), " by its bytes"),
+        ),
+        Lowering(
+            np.asarray(is_more.any(axis=0)),
+            2,
+            concat("FLOP of ", percent(counted[worst, rows]),
+                   " of the peak were counted in a pipe active for ", percent(active[worst, rows])),
+        ),
+    ]  # fmt: skip
 
 
 def _is_limited_by_data_sheet(usage: Usage, decision: Decision) -> NDArray[np.bool_]:

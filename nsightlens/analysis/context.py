@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis.thresholds import CLOCK_SPREAD
 from nsightlens.devices.columns import number_column, text_column
 from nsightlens.devices.peaks import SHORT_LAUNCH_NS
+from nsightlens.metrics.catalog import is_countable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,16 +40,22 @@ class Context:
     Parameters
     ----------
     number
-        The columns of `AVERAGED`, NaN where unknown, and ``open_fraction``: the share of the
-        duration in which a side may have been busy unmeasured [1]. Each of shape (n,).
+        The columns of `AVERAGED`, NaN where unknown; ``open_fraction``: the share of the duration
+        in which a side may have been busy unmeasured [1]; ``blocks_per_sm``. Each of shape (n,).
     top_stall
         Text column of length n.
     launch_count, failed_count
         Launches in the row, and how many of them failed to be collected. Shape (n,).
+    undated_count
+        How many others have no duration. Shape (n,).
+    has_bad_duration
+        A duration is stored that is none: zero, negative or not a number. Shape (n,).
+    lacks_dram_counters
+        The architecture has no counters for DRAM. Shape (n,).
     is_unsupported
         ncu said that it does not support the device of a launch of the row. Shape (n,).
     has_other_clock
-        The SM clock was far from the median of the report. Shape (n,).
+        The SM clock was far from the median of its device in the report. Shape (n,).
     has_metrics
         Something of how the launch ran was measured, besides its duration. Shape (n,).
     """
@@ -57,6 +64,9 @@ class Context:
     top_stall: Any
     launch_count: NDArray[np.int64]
     failed_count: NDArray[np.int64]
+    undated_count: NDArray[np.int64]
+    has_bad_duration: NDArray[np.bool_]
+    lacks_dram_counters: NDArray[np.bool_]
     is_unsupported: NDArray[np.bool_]
     has_other_clock: NDArray[np.bool_]
     has_metrics: NDArray[np.bool_]
@@ -68,6 +78,14 @@ def launch_context(report: Report, usage: Usage) -> Context:
     count = len(report)
     number = {name: number_column(launches, name) for name in AVERAGED}
     number["open_fraction"] = usage.is_open().astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        blocks_per_sm = number_column(launches, "grid_block_count") / number_column(
+            launches, "sm_count"
+        )
+    number["blocks_per_sm"] = np.where(np.isfinite(blocks_per_sm), blocks_per_sm, np.nan)
+    has_failed = _flag(launches, "is_failed_collection")
+    is_undated = np.isnan(usage.duration_ns) & ~has_failed
+    has_stored_duration = report.store.number("gpu__time_duration.sum")[1]
     percentages = ("dram_throughput_pct", "sm_throughput_pct", "memory_throughput_pct")
     work = ("dram_bytes", "fp32_flop_count", "fp64_flop_count")
     measured = [~np.isnan(number_column(launches, name)) for name in (*percentages, *work)]
@@ -75,7 +93,10 @@ def launch_context(report: Report, usage: Usage) -> Context:
         number=number,
         top_stall=launches["top_stall"].cast(pa.string()).combine_chunks(),
         launch_count=np.ones(count, dtype=np.int64),
-        failed_count=_flag(launches, "is_failed_collection").astype(np.int64),
+        failed_count=has_failed.astype(np.int64),
+        undated_count=is_undated.astype(np.int64),
+        has_bad_duration=is_undated & has_stored_duration,
+        lacks_dram_counters=_lacks_dram_counters(launches),
         is_unsupported=_flag(launches, "is_unsupported_device"),
         has_other_clock=_has_other_clock(report),
         has_metrics=np.any(measured, axis=0),
@@ -87,17 +108,24 @@ def _flag(launches: Any, name: str) -> NDArray[np.bool_]:
     return np.asarray(filled.to_numpy(), dtype=bool)
 
 
+def _lacks_dram_counters(launches: Any) -> NDArray[np.bool_]:
+    code, capabilities = text_column(launches, "compute_capability")
+    return np.array([not is_countable("dram_bytes", one) for one in capabilities])[code]
+
+
 def _has_other_clock(report: Report) -> NDArray[np.bool_]:
-    """Say where the SM clock is far from the median of its report.
+    """Say where the SM clock is far from the median of its device in its report.
 
     Short launches are left out: their clock is the quotient of two small counts.
     """
     clock = number_column(report.launches, "sm_clock_hz")
     is_short = number_column(report.launches, "duration_ns") < SHORT_LAUNCH_NS
-    code, paths = text_column(report.launches, "report")
+    path, _ = text_column(report.launches, "report")
+    device, devices = text_column(report.launches, "device_name")
+    code = path * len(devices) + device
     is_far = np.zeros(len(report), dtype=bool)
-    for i in range(len(paths)):
-        mine = (code == i) & ~is_short & ~np.isnan(clock)
+    for one in np.unique(code):
+        mine = (code == one) & ~is_short & ~np.isnan(clock)
         if mine.any():
             median = np.median(clock[mine])
             is_far |= mine & (np.abs(clock / median - 1.0) > CLOCK_SPREAD)

@@ -67,6 +67,7 @@ def measure_usage(report: Report) -> Usage:
     flop = flop_work(fractions)
     dram = INDEX["dram"]
     is_dram_counted = ~np.isnan(fractions.counted[dram])
+    dram_share = np.where(is_dram_counted, fractions.counted[dram], busy[dram])
     source = np.full(busy.shape, -1, dtype=np.int8)
     rate = np.full(busy.shape, np.nan)
     for name in _WORK_COLUMNS:
@@ -86,9 +87,12 @@ def measure_usage(report: Report) -> Usage:
             flop_ns=flop.counted * duration,
             flop_low_ns=flop.low * duration,
             flop_high_ns=flop.high * duration,
+            flop_most_ns=flop.most * duration,
             has_flop_counts=flop.has_counts,
-            dram_ns=np.where(is_dram_counted, fractions.counted[dram], busy[dram]) * duration,
+            dram_ns=np.where(peaks.is_partition, np.nan, dram_share) * duration,
+            dram_percent_ns=fractions.active[dram] * duration,
             is_dram_counted=is_dram_counted,
+            is_partition=peaks.is_partition,
             is_analytic=np.zeros(len(report), dtype=bool),
             boost_ratio=peaks.sm_clock_hz / peaks.boost_clock_hz,
         )

@@ -71,6 +71,8 @@ class FlopWork:
         NaN where the work was not counted. Shape (F, n).
     low, high
         Bounds: what was counted, else zero and the activity of the pipe. Shape (F, n).
+    most
+        Activity of the pipe of each type; infinite where it is unknown. Shape (F, n).
     has_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
     """
@@ -78,6 +80,7 @@ class FlopWork:
     counted: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    most: NDArray[np.float64]
     has_counts: NDArray[np.bool_]
 
 
@@ -142,15 +145,17 @@ def flop_work(fractions: Fractions) -> FlopWork:
     counted = fractions.counted[: len(FLOP_RESOURCES)].copy()
     low = np.nan_to_num(counted)
     high = np.zeros_like(low)
+    most_active = np.full_like(low, np.inf)
     for row, activity in _most_of_types(fractions).items():
         # Where the peak is not known exactly, the activity bounds what was counted as well.
         most = np.fmax(low[row], _or_sm(activity, fractions))
         high[row] = np.fmin(fractions.counted_most[row], most)
+        most_active[row] = np.where(np.isnan(activity), np.inf, activity)
     high[INDEX["tensor"]] = _most_uncounted_tensor(fractions)
     types = [INDEX["fp64"], INDEX["fp32"]]
     has_counts = np.all(~np.isnan(counted[types]) | (high[types] <= INACTIVE), axis=0)
     has_counts &= fractions.has_all_tensor_types | _is_tensor_explained(fractions)
-    return FlopWork(counted, low, high, has_counts)
+    return FlopWork(counted, low, high, most_active, has_counts)
 
 
 def _most_of_types(fractions: Fractions) -> dict[int, NDArray[np.float64]]:

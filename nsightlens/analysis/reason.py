@@ -71,6 +71,7 @@ _NO_THROUGHPUT = (
 )
 _NO_COMPUTE = f"the compute side is not known ({_SM}): add {_SECTION}"
 _PARTS_MISSING = f"the parts of the busiest unit were not collected, add {_SECTION}"
+_NO_DRAM_COUNTERS = "this GPU has no DRAM counters, so that there is no classical answer"
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
 
@@ -112,7 +113,7 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
     return sentence(
         when(is_known, sentence(head, _latency(decision, context), separator=", ")),
         when(~is_known, _what_is_missing(usage, decision, context)),
-        _roofline(usage, decision),
+        _roofline(usage, decision, context),
         _clock(decision),
         when(is_known, caution),
         _open_members(context, ~is_known),
@@ -203,7 +204,7 @@ def _latency(decision: Decision, context: Context) -> Any:
     )
 
 
-def _roofline(usage: Usage, decision: Decision) -> Any:
+def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
     """Say the classical answer: by intensity where work was counted, else by percentages."""
     roofline, ridge = decision.roofline_bound, decision.ridge_point
     intensity = decision.arithmetic_intensity
@@ -228,7 +229,9 @@ def _roofline(usage: Usage, decision: Decision) -> Any:
     classical = concat("the classical roofline says ", choose(roofline, BOUNDS), ": ", flop)
     is_analytic = decision.evidence == ANALYTIC
     return sentence(
-        when(parts & ~is_analytic, classical), when(has_intensity & agrees, by_intensity)
+        when(parts & ~is_analytic, classical),
+        when(has_intensity & agrees, by_intensity),
+        when(context.lacks_dram_counters & ~is_known, _NO_DRAM_COUNTERS),
     )
 
 

@@ -12,13 +12,16 @@ __all__ = [
     "CLOCK_SPREAD",
     "CLOSE_SIDES",
     "CONTRADICTION",
+    "DISAGREEMENT",
     "EXPLAINED_ACTIVITY",
     "EXPLAINED_AGGREGATE",
+    "FEW_PERCENT",
     "FULL_WAVE",
     "HEAVY_ONLY",
     "IDLE",
     "INACTIVE",
     "OPEN_SHARE",
+    "QUIET",
     "SATURATED",
     "TIE",
 ]
@@ -30,7 +33,7 @@ SATURATED = 0.80
 """[1] From this fraction on, a resource is used up, whatever the others do."""
 
 BALANCE_MARGIN = 0.10
-"""[1] Sides closer than this, both above `BUSY`, are balanced."""
+"""[1] Sides closer than this are balanced, where the busier one is above `BUSY`."""
 
 FULL_WAVE = 1.0
 """[wave] Fewer blocks than fit at once leave SMs empty."""
@@ -43,6 +46,15 @@ CONTRADICTION = 1.05
 
 IDLE = 0.10
 """[1] Below this fraction the largest roofline time says little about what the launch waits for."""
+
+QUIET = 0.20
+"""[1] The same, to a lesser degree."""
+
+DISAGREEMENT = 1.25
+"""[1] Two measurements of the same thing, one this many times the other, cannot both be right."""
+
+FEW_PERCENT = 0.05
+"""[1] Below this fraction of a peak, measurements may disagree: small counts are noisy."""
 
 CLOCK_SPREAD = 0.10
 """[1] An SM clock this far from the median of its report is another operating point."""

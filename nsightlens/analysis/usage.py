@@ -94,12 +94,19 @@ class Usage:
     flop_ns, flop_low_ns, flop_high_ns
         [ns] Time for floating-point and tensor operations: of counted ones (NaN where they were
         not), and bounds. Shape (F, n).
+    flop_most_ns
+        [ns] Time in which the pipe of each type was active; infinite where it is unknown. Shape
+        (F, n).
     has_flop_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
     dram_ns
         [ns] Time for DRAM bytes, counted where they were; NaN where unknown. Shape (n,).
+    dram_percent_ns
+        [ns] The same by the percentage of peak; NaN where unknown. Shape (n,).
     is_dram_counted
         They were. Shape (n,).
+    is_partition
+        The GPU is a part of one (MIG), whose share of the DRAM peak is not known. Shape (n,).
     is_analytic
         The usage is that of annotated shapes, not measured. Shape (n,).
     boost_ratio
@@ -119,9 +126,12 @@ class Usage:
     flop_ns: NDArray[np.float64]
     flop_low_ns: NDArray[np.float64]
     flop_high_ns: NDArray[np.float64]
+    flop_most_ns: NDArray[np.float64]
     has_flop_counts: NDArray[np.bool_]
     dram_ns: NDArray[np.float64]
+    dram_percent_ns: NDArray[np.float64]
     is_dram_counted: NDArray[np.bool_]
+    is_partition: NDArray[np.bool_]
     is_analytic: NDArray[np.bool_]
     boost_ratio: NDArray[np.float64]
 

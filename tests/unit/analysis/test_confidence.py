@@ -8,6 +8,7 @@ import pytest
 from support.rooflines import (
     DRAM_PEAK,
     FP32_PEAK,
+    TENSOR_PEAK,
     aggregates,
     dram_bytes,
     flop_counts,
@@ -70,7 +71,8 @@ def test_a_peak_of_the_data_sheet_is_not_that_of_the_clock() -> None:
 def test_a_launch_at_another_clock_than_its_report_is_marked() -> None:
     """One of four launches ran at 1.2 GHz, 20 % below the others."""
     slow = {"sm__cycles_elapsed.avg.per_second": 1.2e9}
-    launches = [launch(CLEAR, COUNTED) for _ in range(3)] + [launch(CLEAR, COUNTED, slow)]
+    busier = parts(dram=85, fma=12.5, issue=20)
+    launches = [launch(CLEAR, COUNTED) for _ in range(3)] + [launch(busier, COUNTED, slow)]
     labels = classify(report_of(*launches)).labels
     assert labels["confidence"].to_pylist() == ["high"] * 3 + ["medium"]
     assert "SM clock differs from the rest" in labels["reason"][3].as_py()
@@ -81,6 +83,102 @@ def test_the_clock_of_a_short_launch_is_not_held_against_it() -> None:
     slow = {"sm__cycles_elapsed.avg.per_second": 1.2e9, "gpu__time_duration.sum": 5e3}
     launches = [launch(CLEAR) for _ in range(3)] + [launch(CLEAR, slow)]
     assert classify(report_of(*launches)).labels["confidence"][3].as_py() == "high"
+
+
+def test_a_clock_is_held_against_launches_of_the_same_device() -> None:
+    """Two GPUs in one report have clocks of their own."""
+    other = {"device__attribute_display_name": "NVIDIA H100 PCIe",
+             "sm__cycles_elapsed.avg.per_second": 1.2e9}  # fmt: skip
+    launches = [launch(CLEAR), launch(CLEAR), launch(CLEAR, other)]
+    assert classify(report_of(*launches)).labels["confidence"].to_pylist() == ["high"] * 3
+
+
+@pytest.mark.parametrize(("dram", "confidence"), [(9, "low"), (15, "medium"), (25, "high")])
+def test_a_launch_that_uses_little_is_doubted_by_degrees(dram: float, confidence: str) -> None:
+    """Below 10 %, below 20 %."""
+    label = label_of(parts(dram=dram, issue=1), dram_bytes(dram / 100))
+    assert label["confidence"] == confidence
+
+
+def test_a_grid_that_leaves_sms_without_a_block_is_doubted() -> None:
+    """One block on 132 SMs."""
+    label = label_of(CLEAR, COUNTED, {"launch__grid_size": 131})
+    assert label["confidence"] == "medium"
+    assert "the grid has fewer blocks than the GPU has SMs" in label["reason"]
+    assert label_of(CLEAR, COUNTED, {"launch__grid_size": 132})["confidence"] == "high"
+
+
+@pytest.mark.parametrize(("by_bytes", "confidence"), [(0.30, "low"), (0.70, "high"), (0.2, "low")])
+def test_dram_bytes_that_contradict_their_percentage_are_doubted(
+    by_bytes: float, confidence: str
+) -> None:
+    """85 % by percentage; more than 1.25 times apart."""
+    label = label_of(CLEAR, COUNTED | dram_bytes(by_bytes))
+    assert label["confidence"] == confidence
+    assert ("DRAM is at 85 % by its percentage and at" in label["reason"]) == (by_bytes < 0.7)
+
+
+def test_dram_bytes_above_their_percentage_are_doubted_as_well() -> None:
+    """20 % by percentage, 90 % by bytes."""
+    label = label_of(parts(dram=20, issue=40), COUNTED | dram_bytes(0.9))
+    assert label["confidence"] == "low"
+    assert "DRAM is at 20 % by its percentage and at 90 % by its bytes" in label["reason"]
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (flop_counts(fp32=0.7 * FP32_PEAK * 1e-3),
+         "FLOP of 70 % of the peak were counted in a pipe active for 10 %"),
+        (tensor_counts(fp16=0.6 * TENSOR_PEAK * 1e-3),
+         "FLOP of 60 % of the peak were counted in a pipe active for 1.0 %"),
+        (flop_counts(fp32=0.104 * FP32_PEAK * 1e-3), None),
+    ],
+)  # fmt: skip
+def test_flop_that_their_pipe_had_no_time_for_are_doubted(
+    work: dict[str, Any], said: str | None
+) -> None:
+    """The fma pipe was active for 10 %, the tensor pipes for 1 %."""
+    busy = parts(dram=85, fma=10, issue=20, tensor=1)
+    label = label_of(busy, COUNTED | tensor_counts(fp16=0.01 * TENSOR_PEAK * 1e-3) | work)
+    assert label["confidence"] == ("high" if said is None else "low")
+    assert said is None or said in label["reason"]
+
+
+def test_a_part_of_a_gpu_has_no_classical_answer() -> None:
+    """Its attributes are those of the whole: a seventh of an H100 is at 92 %, not at 12 %."""
+    mig = {"device__attribute_display_name": "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+           "device__attribute_multiprocessor_count": 16}  # fmt: skip
+    label = label_of(parts(dram=92, issue=20), dram_bytes(0.12), flop_counts(fp32=1e8), mig)
+    assert (label["bound"], label["limiter"]) == ("memory", "dram")
+    assert (label["roofline_bound"], label["ridge_point_flop_per_byte"]) == ("unknown", None)
+    assert "the GPU is a part of one (MIG)" in label["reason"]
+
+
+def test_a_gpu_without_dram_counters_is_not_doubted_for_that() -> None:
+    """Orin shares its memory with the CPU."""
+    orin = {"device__attribute_display_name": "Orin",
+            "device__attribute_multiprocessor_count": 16,
+            "device__attribute_integrated": 1,
+            "device__attribute_compute_capability_major": 8,
+            "device__attribute_compute_capability_minor": 7}  # fmt: skip
+    busy = {name: v for name, v in parts(l2=90, issue=20).items() if "dram" not in name}
+    memory = "breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+    busy[memory] = ",".join(one for one in str(busy[memory]).split(",") if "dram" not in one)
+    label = label_of(busy, flop_counts(fp32=1e8), orin)
+    assert (label["bound"], label["confidence"]) == ("memory", "high")
+    assert "this GPU has no DRAM counters" in label["reason"]
+
+
+def test_a_dram_peak_of_the_data_sheet_has_no_boost_clock() -> None:
+    """Without attributes and measured peak the product's bandwidth stands in."""
+    counted = dram_bytes(0.85)
+    del counted["dram__bytes.sum.peak_sustained"]
+    metrics = launch(CLEAR, flop_counts(fp32=1e9), tensor_counts(), counted)
+    del metrics["device__attribute_memory_clock_rate"]
+    (label,) = classify(report_of(metrics)).labels.to_pylist()
+    assert "the DRAM peak is that of the data sheet" in label["reason"]
+    assert "boost" not in label["reason"]
 
 
 def test_an_unsupported_device_is_marked() -> None:
