@@ -107,26 +107,33 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the filters: a launch is kept that passes all of them."""
-    group = parser.add_argument_group("filters", "A launch is kept that passes all of them.")
+    group = parser.add_argument_group(
+        "filters",
+        "A launch is kept that passes all of them. Each may be repeated: any\n"
+        "of its values will do.",
+    )
     group.add_argument(
         "--kernel",
         metavar="REGEX",
+        action="append",
         help="regular expression found in the short, full or mangled name",
     )
     group.add_argument(
         "--family",
         metavar="NAME",
         action="append",
-        help="kernel family, such as attention or gemm; may be repeated",
+        help="kernel family, such as attention or gemm",
     )
     group.add_argument(
         "--nvtx",
         metavar="GLOB",
+        action="append",
         help="pattern with * and ? for the NVTX path or one of its ranges",
     )
     group.add_argument(
         "--grid",
         metavar="X,Y,Z",
+        action="append",
         help="blocks of the launch; * stands for any number, as in '*,1,1'",
     )
 

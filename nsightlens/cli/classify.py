@@ -224,7 +224,7 @@ def _next_commands(args: argparse.Namespace, labels: pa.Table) -> list[tuple[str
         command = _command("info", args.reports)
         found.append((command, "what the report lacks, and how to collect it"))
     if labels.num_rows and not found:
-        found.append((f"{_command('export', args.reports)} -o FOLDER", "all tables as Parquet"))
+        found.append((f"{_command('export', args.reports)} -o FOLDER", "its tables as Parquet"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""``nsightlens export``: every table as Parquet."""
+"""``nsightlens export``: the tables as Parquet."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from nsightlens.cli.talk import say
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 
-HELP = "write all tables to a folder of Parquet files"
+HELP = "write the tables to a folder of Parquet files"
 DESCRIPTION = """\
 Writes the tables launches, stalls, metrics, rules, nvtx, sessions, labels and
 resources to a new folder, one Parquet file each. Unit, meaning and source of a
-column are in its field metadata."""
+column are in its field metadata. The table instances is written where
+--instances asks for it: it is the bulk of a report."""
 EPILOG = """\
 examples:
   nsightlens export report.ncu-rep -o tables/
+  nsightlens export report.ncu-rep -o tables/ --instances '*pcsamp*'
   nsightlens export runs/ --family attention -o tables/ --force"""
 
 
@@ -27,6 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command."""
     arguments.add_reports(parser)
     arguments.add_filters(parser)
+    group = parser.add_argument_group("tables")
+    group.add_argument(
+        "--instances",
+        metavar="GLOB",
+        action="append",
+        help="write the instanced values of the metrics whose name matches too, "
+        "'*' for all of them; may be repeated",
+    )
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o",
@@ -54,7 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
     found = find(args)
     check_export_place(args.output, force=args.force, inputs=found.paths)
-    loaded = load(args, found)
+    loaded = load(args, found, instances=args.instances or False)
+    if len(loaded.report):
+        # An error where a pattern matches nothing, before anything is written.
+        loaded.report.matching_metric_names(args.instances or ())
     report, labels = labels_of(args, loaded.report, "launch")
     tables = {
         "launches": report.launches,
@@ -63,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         "rules": report.rules,
         "nvtx": report.nvtx,
         "sessions": report.sessions,
+        **({"instances": report.instances} if args.instances else {}),
         "labels": labels,
         "resources": classify(report).resources,
     }

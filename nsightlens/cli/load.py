@@ -7,6 +7,7 @@ code is that of the command.
 from __future__ import annotations
 
 import os
+import shlex
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,7 +87,9 @@ def find(args: argparse.Namespace) -> Found:
     return Found(tuple(entries))
 
 
-def load(args: argparse.Namespace, found: Found) -> Loaded:
+def load(
+    args: argparse.Namespace, found: Found, *, instances: bool | Sequence[str] = False
+) -> Loaded:
     """Read the files.
 
     Parameters
@@ -95,6 +98,8 @@ def load(args: argparse.Namespace, found: Found) -> Loaded:
         With ``salvage`` and ``no_progress``.
     found
         The files.
+    instances
+        Which instanced values to read; see `nsightlens.open_report`.
 
     Raises
     ------
@@ -111,8 +116,9 @@ def load(args: argparse.Namespace, found: Found) -> Loaded:
             if isinstance(entry, Unread):
                 unread.append(entry)
                 continue
+            told = _told_by(progress, paths.index(entry), len(paths))
             try:
-                reports.append(_read(args, entry, paths.index(entry), len(paths), progress))
+                reports.append(_read(args, entry, instances, told))
             except NsightLensError as error:
                 unread.append(Unread(str(entry), error))
     if not reports:
@@ -126,7 +132,10 @@ def load(args: argparse.Namespace, found: Found) -> Loaded:
 
 
 def _read(
-    args: argparse.Namespace, path: Path, index: int, count: int, progress: Progress
+    args: argparse.Namespace,
+    path: Path,
+    instances: bool | Sequence[str],
+    progress: Callable[[str, int, int], None],
 ) -> Report:
     from nsightlens.readers import open_report
 
@@ -138,8 +147,9 @@ def _read(
         try:
             return open_report(
                 path,
+                instances=instances,
                 on_error="salvage" if args.salvage else "raise",
-                progress=_told_by(progress, index, count),
+                progress=progress,
             )
         except NsightLensError:
             raise
@@ -200,15 +210,15 @@ def filtered(args: argparse.Namespace, report: Report) -> Report:
 
 FILTERS = ("kernel", "family", "nvtx", "grid")
 _SHOWN = 8
+_LONGEST = 60
+"""[character] Of a value in an error: a C++ name may have thousands."""
 
 
 def _nothing_passes(args: argparse.Namespace, report: Report) -> str:
     """Say which filters no launch passes, and what they could have found."""
     given = {name: getattr(args, name) for name in FILTERS if getattr(args, name) is not None}
     said = " ".join(
-        f"--{name} {part}"
-        for name, value in given.items()
-        for part in (value if isinstance(value, list) else [value])
+        f"--{name} {_quoted(value)}" for name, values in given.items() for value in values
     )
     there = "; ".join(f"{name}: {_listed(_present(report, name))}" for name in given)
     count = len(report)
@@ -231,4 +241,12 @@ def _listed(values: Sequence[str]) -> str:
     if not values:
         return "none"
     more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return " | ".join(values[:_SHOWN]) + more
+    return " | ".join(map(_quoted, values[:_SHOWN])) + more
+
+
+def _quoted(value: str) -> str:
+    """Return a value as it would be typed, cut in the middle where it would fill the screen."""
+    if len(value) > _LONGEST:
+        half = _LONGEST // 2
+        value = f"{value[:half]}...{value[-half:]}"
+    return shlex.quote(value)

@@ -38,10 +38,14 @@ _OUTPUT = """\
 
 - `-o FILE` writes the whole file or nothing: after a failure, an earlier file is as it was. An
   existing file is replaced only with `--force`, and never if it is one of the reports. The suffix
-  decides the format where `--format` does not: `.json`, `.csv`, `.md`, `.txt`.
+  decides the format where `--format` does not: `.json`, `.csv`, `.md`, `.txt`; without a suffix it
+  is the text table, and any other suffix is an error.
+- `export -o FOLDER --force` replaces an earlier export that holds nothing else: a folder with a
+  file that the export did not write, with one of the reports, or above the current folder stays as
+  it is.
 - CSV follows RFC 4180 (CRLF line ends); a missing value is an empty cell.
 - Colours and progress are shown on a terminal only. `NO_COLOR` switches colours off, `FORCE_COLOR`
-  switches them on.
+  switches them on, and `FORCE_COLOR=0` off.
 - Where several reports are given and some cannot be read, the others are shown, each bad one is
   named on stderr, and the exit code is that of the first bad one.
 - A sound report without launches is told on stderr; the result is empty and the exit code 0. Where

@@ -54,6 +54,8 @@ def test_csv_and_json_say_the_same(run: CommandLine) -> None:
     ("words", "launch_ids"),
     [
         (["--kernel", "flash"], [0, 4]),
+        (["--kernel", "flash", "--kernel", "nothing"], [0, 4]),
+        (["--nvtx", "nothing", "--nvtx", "*batch_size=512*"], [1]),
         (["--family", "gemm"], [1]),
         (["--family", "gemm", "--family", "attention"], [0, 1, 4]),
         (["--grid", "*,1,1"], [1, 2, 3]),

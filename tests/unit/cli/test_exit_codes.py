@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.reports import write_report
 
 from nsightlens import errors
 from nsightlens.cli import classify
 from nsightlens.cli.exit_codes import TABLE, ExitCode, code_of
+from nsightlens.ncurep.spec import LaunchSpec
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -72,6 +75,15 @@ def test_an_error_is_one_line_on_stderr(
     assert done.err.count("\n") == 1
     assert message in done.err
     assert done.out == ""
+
+
+def test_an_error_quotes_what_was_typed_and_stays_short(run: CommandLine) -> None:
+    """A value of many words can be told from the text around it, and a C++ name is cut."""
+    write_report(Path(), [LaunchSpec(name="k" * 3000)], name="long.ncu-rep")
+    done = run("classify", "long.ncu-rep", "--kernel", "two words", "--kernel", "z" * 3000)
+    assert done.code == 2
+    assert "--kernel 'two words' --kernel zzz" in done.err
+    assert len(done.err) < 400
 
 
 def test_a_fault_of_nsightlens_is_told_without_a_traceback(

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from support.reports import write_report
+
+import nsightlens
+from nsightlens.ncurep.spec import LaunchSpec
+from nsightlens.store import read_export
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -62,3 +67,37 @@ def test_an_export_goes_to_no_stream(run: CommandLine) -> None:
     assert done.code == 2
     assert "name a folder" in done.err
     assert not Path("-").exists()
+
+
+def _write_instances() -> None:
+    launch = LaunchSpec(
+        metrics={"a__x": 4.0, "b__x": 7},
+        instances={"a__x": [(2**63, 1.5), (2, 2.5)], "b__x": [("HMMA", 7)]},
+    )
+    write_report(Path(), [launch, launch], name="full.ncu-rep")
+
+
+def test_instances_are_exported_where_they_are_asked_for(run: CommandLine) -> None:
+    """Of the metrics that any of the patterns matches, and equal to those of the library."""
+    _write_instances()
+    assert run("export", "full.ncu-rep", "-o", "none").code == 0
+    assert "instances" not in read_export("none")
+    assert run("export", "full.ncu-rep", "-o", "all", "--instances", "*").code == 0
+    everything = nsightlens.open_report("full.ncu-rep", instances=True).instances
+    assert everything.num_rows == 6
+    assert read_export("all")["instances"].equals(everything)
+    words = ("--instances", "b__*", "--instances", "a__x")
+    assert run("export", "full.ncu-rep", "-o", "two", *words).code == 0
+    assert read_export("two")["instances"].equals(everything)
+    assert run("export", "full.ncu-rep", "-o", "one", "--instances", "b__*").code == 0
+    assert read_export("one")["instances"]["metric"].to_pylist() == ["b__x", "b__x"]
+
+
+def test_a_pattern_of_instances_that_matches_nothing_is_an_error(run: CommandLine) -> None:
+    """As for values; nothing is written. A report without launches has no metric to match."""
+    _write_instances()
+    done = run("export", "full.ncu-rep", "-o", "out", "--instances", "b__*", "--instances", "c*")
+    assert done.code == 5
+    assert "'c*'" in done.err
+    assert not Path("out").exists()
+    assert run("export", "none.ncu-rep", "-o", "out", "--instances", "c*").code == 0
