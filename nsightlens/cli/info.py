@@ -145,6 +145,7 @@ def _as_text(value: Any) -> str | None:
 def _devices(launches: Any, sessions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     names = ("device_name", "compute_capability")
     pairs = dict.fromkeys(zip(*(launches[name].to_pylist() for name in names), strict=True))
+    pairs.pop((None, None), None)
     if not pairs:
         # No launch says where it ran: the session still lists the GPUs of the machine.
         pairs = dict.fromkeys((name, None) for s in sessions for name in s["device_names"] or ())
@@ -168,7 +169,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 def _counts(values: Sequence[str | None]) -> dict[str, int]:
     from collections import Counter
 
-    return dict(Counter(value or "unknown" for value in values).most_common())
+    return dict(Counter(value for value in values if value is not None).most_common())
 
 
 def _names(values: Sequence[str | None]) -> list[str]:

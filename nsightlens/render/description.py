@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import facts, numbers
-from nsightlens.render.grid import indented
+from nsightlens.render.grid import indented, wrap
 from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ def description_text(row: Mapping[str, Any], style: Style) -> str:
     style
         What the output can show.
     """
-    lines = [style.paint(plain(row["report"]), "head")]
+    path = wrap(plain(row["report"]), style.width, breaks_words=True)
+    lines = [style.paint(line, "head") for line in path]
     for label, text in _facts(row):
-        lines += indented(plain(text), style, 2 + _LABEL_WIDTH, f"  {label}")
+        indent = 2 + _LABEL_WIDTH
+        lines += indented(plain(text), style, indent, f"  {label}", breaks_words=True)
     lines += _missing_lines(row, style)
     return "\n".join(lines) + "\n"
 
@@ -118,13 +120,26 @@ def _counts(counts: Mapping[str, int]) -> str:
 def _missing_lines(row: Mapping[str, Any], style: Style) -> list[str]:
     if not row["launch_count"]:
         return []
+    if row["failed_launch_count"] == row["launch_count"]:
+        text = (
+            "No launch was collected: ncu was stopped before it had replayed the kernel often "
+            "enough. Profile again, and let it run to its end."
+        )
+        return ["", *indented(text, style, 2)]
     missing = [column for column in row["missing_columns"] if column["is_countable"]]
     uncountable = [c["column"] for c in row["missing_columns"] if not c["is_countable"]]
     lines = _fillable_lines(missing, row["launch_count"], style) if missing else []
     if uncountable:
         text = f"This GPU has no counter for {', '.join(uncountable)}."
         lines += ["", *indented(text, style, 2)]
-    return lines or ["", "  Every measured column of the table launches is filled."]
+    filled = "Every measured column of the table launches is filled."
+    return lines or ["", *indented(filled, style, 2)]
+
+
+_BY_ITSELF = (
+    "no section adds (ncu stores it by itself with every kernel launch, recent versions more than "
+    "old ones; ranges, graphs and command lists have none of it)"
+)
 
 
 def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Style) -> list[str]:
@@ -138,9 +153,13 @@ def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Sty
     is_partial = any(column["missing_count"] < total for column in missing)
     about = f" (in brackets: launches without a value, of {total})" if is_partial else ""
     lines = ["", "  " + style.paint("cannot fill", "head") + about]
+    by_itself = by_section.pop("", [])
     for section, names in by_section.items():
-        lines.append(f"    ncu --section {section} adds" if section else "    no section adds")
+        lines.append(f"    ncu --section {section} adds")
         lines += indented(", ".join(names), style, 8)
+    if by_itself:
+        lines += indented(_BY_ITSELF, style, 4)
+        lines += indented(", ".join(by_itself), style, 8)
     metrics = dict.fromkeys(name for column in missing for name in column["metrics"])
     if metrics:
         lines += ["", *indented("or, with fewer replays of each launch:", style, 2)]

@@ -19,7 +19,7 @@ from nsightlens.render.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nsightlens.render.style import Style
 
@@ -197,23 +197,46 @@ def _widths(columns: Sequence[GridColumn], room: int) -> list[int]:
     return widths
 
 
-def wrap(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int, *, breaks_words: bool = False) -> list[str]:
     """Break running text into lines at its spaces; a number stays with the unit after it.
+
+    Parameters
+    ----------
+    text
+        One paragraph.
+    width
+        [character] Room for a line.
+    breaks_words
+        Break a word that is longer than a line, such as a path, instead of letting it stand out.
 
     Examples
     --------
     >>> wrap("DRAM at 91 % of peak", 10)
     ['DRAM at', '91 % of', 'peak']
+    >>> wrap("see /a/long/path", 8, breaks_words=True)
+    ['see', '/a/long/', 'path']
     """
     lines: list[str] = []
     line = ""
-    for word in _units_joined(text.split()):
+    words = _units_joined(text.split())
+    for word in _broken(words, width) if breaks_words else words:
         if line and cell_width(line) + 1 + cell_width(word) > width:
             lines.append(line)
             line = word
         else:
             line = f"{line} {word}" if line else word
     return [*lines, line] if line else lines
+
+
+def _broken(words: Iterable[str], width: int) -> Iterator[str]:
+    for word in words:
+        rest = word
+        while cell_width(rest) > width:
+            # A wide sign may not fit in half of its room, but has to stand somewhere.
+            piece = shorten_end(rest, width, "") or rest[0]
+            yield piece
+            rest = rest[len(piece) :]
+        yield rest
 
 
 def _units_joined(words: Sequence[str]) -> list[str]:
@@ -233,7 +256,9 @@ _UNITS = frozenset(
 )  # fmt: skip
 
 
-def indented(text: str, style: Style, indent: int, first: str | None = None) -> list[str]:
+def indented(
+    text: str, style: Style, indent: int, first: str | None = None, *, breaks_words: bool = False
+) -> list[str]:
     """Return running text as lines with a hanging indent.
 
     Parameters
@@ -246,8 +271,10 @@ def indented(text: str, style: Style, indent: int, first: str | None = None) -> 
         [character] Space in front of every line.
     first
         What stands in place of the space in the first line.
+    breaks_words
+        As for `wrap`.
     """
-    lines = wrap(text, max(20, style.width - indent))
+    lines = wrap(text, max(20, style.width - indent), breaks_words=breaks_words)
     pad = " " * indent
     head = pad if first is None else first.ljust(indent)
     return [(head if i == 0 else pad) + line for i, line in enumerate(lines)]

@@ -16,6 +16,7 @@ from support.reports import attention_launch, make_launch, write_report
 import nsightlens
 from nsightlens import tables
 from nsightlens.cli import schema
+from nsightlens.ncurep.spec import LaunchSpec
 from nsightlens.render.json_schema import SCHEMAS, published, schema_document, write_published
 from nsightlens.store import read_export
 
@@ -93,6 +94,8 @@ def test_info_counts_what_the_report_holds(run: CommandLine) -> None:
     assert row["launch_count"] == 5
     assert row["failed_launch_count"] == 1
     assert row["launches_by_kind"] == {"kernel": 5}
+    assert "unknown" not in row["launches_by_family"]
+    assert row["key"] == row["report"]
     assert row["launches_by_family"]["attention"] == 2
     assert row["size_bytes"] == Path("all.ncu-rep").stat().st_size
     assert row["devices"][0] == {
@@ -185,3 +188,16 @@ def test_an_export_is_replaced_only_by_force(run: CommandLine) -> None:
     assert run("export", "all.ncu-rep", "-o", "out").code == 6
     assert run("export", "all.ncu-rep", "-o", "out", "--force").code == 0
     assert run("export", "all.ncu-rep", "-o", ".", "--force").code == 6
+
+
+def test_what_is_no_kernel_is_of_the_family_other(run: CommandLine) -> None:
+    """The same word as classify has for it; its GPU is the one that the session names."""
+    launches = [LaunchSpec(kind="range"), LaunchSpec(kind="graph")]
+    write_report(Path(), launches, name="kinds.ncu-rep")
+    (row,) = json.loads(run("info", "kinds.ncu-rep", "-f", "json").out)["rows"]
+    assert row["launches_by_kind"] == {"range": 1, "graph": 1}
+    assert row["launches_by_family"] == {"other": 2}
+    assert [device["device_name"] for device in row["devices"]] == ["NVIDIA H100 80GB HBM3"]
+    labels = json.loads(run("classify", "kinds.ncu-rep", "-f", "json").out)["rows"]
+    assert {row["family"] for row in labels} == {"other"}
+    assert [row["key"] for row in labels] == ["(range)|?|?|0", "(graph)|?|?|0"]

@@ -99,7 +99,26 @@ def test_a_column_that_this_gpu_cannot_count_is_told_from_one_that_was_not_colle
 def test_a_column_without_a_section_is_still_listed() -> None:
     """By its metrics."""
     text = _said(missing_columns=[{**MISSING, "sections": []}])
-    assert "no section adds dram_bytes" in text
+    assert "no section adds (ncu stores it by itself" in text
+    assert "have none of it) dram_bytes or, with fewer replays" in text
+
+
+def test_a_report_of_failed_launches_alone_lacks_everything() -> None:
+    """What is missing of a launch that was collected is not the point."""
+    text = _said(failed_launch_count=4)
+    assert "No launch was collected" in text
+    assert "Profile again" in text
+    assert "is filled" not in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_long_path_does_not_stand_out(width: int) -> None:
+    """It is broken where the line ends, and nothing of it is lost."""
+    path = "/opt/" + "a-long-folder/" * 12 + "ncu"
+    row = {**ROW, "report": path, "profiler_command_line": path, "command_line": path}
+    text = description_text(row, Style(width))
+    assert max(map(cell_width, text.splitlines())) <= width
+    assert "".join(text.split()).count(path) == 3
 
 
 def test_failed_launches_and_locked_clocks_are_told() -> None:

@@ -77,6 +77,40 @@ def test_a_word_longer_than_the_line_stands_alone() -> None:
     assert wrap("see /a/very/long/path now", 8) == ["see", "/a/very/long/path", "now"]
 
 
+def test_a_word_may_be_broken_where_the_line_ends() -> None:
+    """Nothing of it is lost, also where its signs are two columns wide."""
+    assert wrap("a 日本語 bcdef", 4, breaks_words=True) == ["a", "日本", "語", "bcde", "f"]
+    assert "".join(wrap("日本", 1, breaks_words=True)) == "日本"
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    """The kernel and its combine step begin and end in the same way."""
+    names = ["flash_fwd_splitkv_kernel<64, fp16>", "flash_fwd_splitkv_combine_kernel<64, fp16>",
+             "gemm_kernel<64x64, fp16>", "gemm_kernel<64x8, fp16>"]  # fmt: skip
+    column = GridColumn("kernel", names, 1000, comfortable=12, cut="name")
+    for width in range(18, 40):
+        layout = arrange([column], width)
+        shown = [layout.row(i, Style()) for i in range(4)]
+        assert len(set(shown)) == 4
+        assert max(map(cell_width, shown)) <= width
+
+
+def test_a_long_table_measures_each_cell_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at every step of the arrangement, which made long tables slow."""
+    measured: list[str] = []
+
+    def counted(text: str) -> int:
+        measured.append(text)
+        return len(text)
+
+    monkeypatch.setattr("nsightlens.render.grid.cell_width", counted)
+    columns = [GridColumn("n", ["x" * 20] * 100, 1000 - i, comfortable=8) for i in range(10)]
+    layout = arrange(columns, 100)
+    for i in range(100):
+        layout.row(i, Style())
+    assert len(measured) <= 2 * 10 * 101
+
+
 def test_an_indented_paragraph_hangs_under_its_first_line() -> None:
     """The label stands in the indent."""
     lines = indented("one two three four five six", Style(width=30), 6, "note:")
