@@ -56,7 +56,8 @@ def identify(report: Report) -> pa.Table:
     by_name = _plain(kernels, "phase")
     is_phase = pc.is_in(by_name, value_set=pa.array(_PHASES, pa.string()))
     by_name = pc.if_else(is_phase, by_name, pa.scalar(None, pa.string()))
-    kernel = pc.coalesce(_plain(kernels, "short_name"), _plain(launches, "kernel_name"))
+    short_name = _without(_plain(kernels, "short_name"), "")
+    kernel = pc.coalesce(short_name, _plain(launches, "kernel_name"))
     columns = {
         "kernel": kernel,
         "subject": pc.coalesce(kernel, _bracketed_kind(launches)),

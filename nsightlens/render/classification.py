@@ -6,7 +6,6 @@ Takes tables and returns a string (`classification_text`); the columns are those
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import columns, facts, numbers, summary, sweep
@@ -226,10 +225,8 @@ def _full_name_lines(
     name = rows["kernel_demangled_name"][index]
     if name is None or name == rows["kernel"][index]:
         return []
-    pad = " " * (layout.indent + 4)
     # It may have no blank to break at, and has to be whole.
-    lines = textwrap.wrap(plain(name), max(20, style.width - len(pad)), break_on_hyphens=False)
-    return [pad + line for line in lines]
+    return indented(plain(name), style, layout.indent + 4, breaks_words=True)
 
 
 def _reason_lines(reason: str, layout: Layout, style: Style) -> list[str]:
@@ -297,7 +294,7 @@ def _unknown_lines(
         more = f"{numbers.counted(hidden, 'further reason')}: --reasons shows the one of each row"
         lines += indented(more, style, 8)
     if view.remedy:
-        lines += indented(view.remedy, style, 8)
+        lines += indented(plain(view.remedy), style, 8)
     return lines
 
 
@@ -305,7 +302,7 @@ def _note_lines(
     view: ClassificationView, rows: Mapping[str, Sequence[Any]], style: Style
 ) -> Iterator[str]:
     for note in facts.notes(rows, view.reports, view.warnings):
-        yield from indented(note, style, 6, "note: ")
+        yield from indented(plain(note), style, 6, "note: ")
 
 
 def _legend_lines(
@@ -331,10 +328,10 @@ def _one_line(header: str) -> str:
 
 
 def _next_lines(view: ClassificationView, style: Style) -> list[str]:
-    commands = [command for command, _ in view.next_commands]
-    width = max(map(len, commands), default=0)
+    commands = [(plain(command), purpose) for command, purpose in view.next_commands]
+    width = max((len(command) for command, _ in commands), default=0)
     lines: list[str] = []
-    for command, purpose in view.next_commands:
+    for command, purpose in commands:
         head = "      " if lines else "next: "
         line = f"{head}{command:<{width}}  # {purpose}"
         # A command is never broken: it is there to be copied.

@@ -7,7 +7,6 @@ and it is cut only where it is too long for the line without them.
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import numbers
@@ -24,8 +23,8 @@ __all__ = ["name_columns", "table_lines", "value_columns", "wide_columns"]
 
 _LEAST_NAME = 24
 """[character] Less of the name of a metric is not told from others."""
-_LONGEST_NUMBER = 24
-"""[character] A float64 or an integer of 64 bit with all its digits."""
+_LEAST_TEXT = 12
+"""[character] Less of a text that is a value says nothing."""
 _LEFT_OUT_SHOWN = 6
 
 
@@ -54,11 +53,12 @@ def value_columns(rows: Sequence[Mapping[str, Any]], width: int) -> list[GridCol
     width
         [character] Room for a line.
     """
-    has_text = any(row["kind"] == "text" for row in rows)
     number = GridColumn("#", [str(row["launch_id"]) for row in rows], 1000, "right")
+    values = [_text(row["value"]) for row in rows]
     # Only a text may be cut.
-    longest = _LONGEST_NUMBER if has_text else None
-    value = GridColumn("value", [_text(r["value"]) for r in rows], 1000, "right", longest)
+    numbers_only = [v for v, row in zip(values, rows, strict=True) if row["kind"] != "text"]
+    least = max((len(text) for text in numbers_only), default=0)
+    value = GridColumn("value", values, 1000, "right", comfortable=max(_LEAST_TEXT, least))
     unit = GridColumn("unit", [_text(row["unit"]) for row in rows], 90)
     return [
         *_report_column(rows, importance=70),
@@ -108,13 +108,11 @@ def table_lines(
     """
     layout = arrange(columns, style.width)
     yield from layout.header(style)
-    pad = " " * 4
     for i in range(len(columns[0].cells)):
         yield layout.row(i, style)
         if below is not None and i in below:
-            width = max(20, style.width - len(pad))
-            lines = textwrap.wrap(plain(below[i]), width, break_on_hyphens=False)
-            yield from (style.paint(pad + line, "dim") for line in lines)
+            lines = indented(plain(below[i]), style, 4, breaks_words=True)
+            yield from (style.paint(line, "dim") for line in lines)
     if layout.left_out:
         yield from _left_out_lines([column.header for column in layout.left_out], style)
 

@@ -63,6 +63,11 @@ def test_a_result_that_is_no_kernel_is_named_by_its_kind() -> None:
     assert identify(report)["kernel"].to_pylist() == [None] * 3
 
 
+def test_a_blank_name_is_a_name_all_the_same() -> None:
+    """It is kept as it stands, and so is one that is only the beginning of a mangled name."""
+    assert identify(named(" ", "_Z"))["kernel"].to_pylist() == [" ", "_Z"]
+
+
 def test_two_reports_of_a_program_give_the_same_keys() -> None:
     """Numbers count within a report, wherever it stands among others."""
     first = named("my_own", "my_own")
