@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from nsightlens import tables, units
 from nsightlens.errors import MissingExtraError, MissingMetricError
@@ -295,7 +296,15 @@ class Report:
         ----------
         keep
             True for each launch to keep. Shape (len(self),).
+
+        Raises
+        ------
+        ValueError
+            ``keep`` is not one truth value per launch.
         """
+        keep = np.asarray(keep)
+        if keep.shape != (len(self),) or keep.dtype != bool:
+            raise ValueError(f"keep must be {len(self)} truth values, one per launch")
         rows = np.flatnonzero(keep)
         new_row = np.full(len(self), -1, dtype=np.int64)
         new_row[rows] = np.arange(len(rows))
@@ -396,14 +405,18 @@ def _of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:
     """Keep the rows of ``table`` whose (report, launch_id) is in ``launches``, in their order."""
     if not table.num_rows:
         return table
-    wanted = _launch_keys(launches)
-    return table.filter(pa.array(np.isin(_launch_keys(table), wanted)))
+    paths = pc.unique(launches["report"].cast(pa.string()))
+    wanted = _launch_keys(launches, paths)
+    return table.filter(pa.array(np.isin(_launch_keys(table, paths), wanted)))
 
 
-def _launch_keys(table: pa.Table) -> NDArray[np.str_]:
-    report = np.asarray(table["report"].cast(pa.string()).to_pylist(), dtype=np.str_)
-    launch_id = np.asarray(table["launch_id"]).astype(np.str_)
-    return np.char.add(np.char.add(report, "\0"), launch_id)
+def _launch_keys(table: pa.Table, paths: pa.Array) -> NDArray[np.int64]:
+    """Return one number per row that stands for report and launch; -1 for a report not in paths."""
+    report = table["report"].combine_chunks()
+    position = pc.fill_null(pc.index_in(report.dictionary.cast(pa.string()), value_set=paths), -1)
+    code = np.asarray(position)[np.asarray(report.indices)].astype(np.int64)
+    launch_id = np.asarray(table["launch_id"]).astype(np.int64)
+    return np.where(code < 0, -1, (code << 32) | launch_id)
 
 
 def _concat(parts: Sequence[pa.Table]) -> pa.Table:

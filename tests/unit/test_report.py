@@ -216,3 +216,11 @@ def test_a_pattern_is_stars_and_question_marks() -> None:
     assert report.matching_metric_names(["b1", "a*", "*1"]) == ["b1", "a1", "a2"]
     with pytest.raises(MissingMetricError, match=r"a\[12\]"):
         report.matching_metric_names(["a[12]"])
+
+
+@pytest.mark.parametrize("keep", [[True], [0, 1], "yes"])
+def test_a_mask_that_does_not_fit_is_refused(keep: object) -> None:
+    """A short mask would drop launches silently."""
+    report = make_report([[("a", 1.0)], [("a", 2.0)]])
+    with pytest.raises(ValueError, match="2 truth values"):
+        report.filter(keep)  # type: ignore[arg-type]
