@@ -171,7 +171,7 @@ def add_text(parser: argparse.ArgumentParser, *, names: bool = True) -> argparse
         group.add_argument(
             "--full-names",
             action="store_true",
-            help="kernel names with their template arguments",
+            help="full names of kernels, with template arguments; in a table below their rows",
         )
     return group
 

@@ -56,8 +56,9 @@ _COLUMNS = """\
 ## Columns of the text table
 
 A column is shown where it says something: `batch` only if a batch size is known, `evidence` and
-`confidence` only if some row has not the best one. Where the line is too short, kernel names are
-shortened in the middle and whole columns are left out, the last of these first:
+`confidence` only if some row has not the best one, `GPU`, `device` and `process` only if there are
+several in one report. Where the line is too short, kernel names give up their template arguments,
+then their middle, and whole columns are left out, the last of these first:
 """
 
 _JSON = """\

@@ -106,7 +106,9 @@ class Progress:
             return
         self._last = now
         width = (_columns_of(self._stream) or 80) - 1
-        self._show(f"reading {done}/{total}  {what}"[:width])
+        from nsightlens.render.style import plain
+
+        self._show(plain(f"reading {done}/{total}  {what}")[:width])
 
     def _show(self, text: str) -> None:
         if self._is_on and text != self._shown:

@@ -139,10 +139,10 @@ _COLUMNS = (
     _Spec("phase", "phase", 25, ("phase",), _text),
     _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
           legend="sequences in the step"),
-    _Spec("gpu", "GPU", 84, ("device_name",), gpu_words, comfortable=12),
-    _Spec("device", "device", 84, ("device_id",), _whole, "right",
+    _Spec("gpu", "GPU", 88, ("device_name",), gpu_words, comfortable=12),
+    _Spec("device", "device", 87, ("device_id",), _whole, "right",
           legend="number of the GPU in its process", modes=("launch",)),
-    _Spec("process", "process", 83, ("process_id",), _whole, "right",
+    _Spec("process", "process", 86, ("process_id",), _whole, "right",
           legend="number of the process in its system", modes=("launch",)),
     _Spec("launches", "launches", 70, ("launch_count",), _whole, "right",
           modes=("kernel", "family")),
@@ -241,10 +241,12 @@ def _says_something(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> 
 def _differs(spec: _Spec, rows: Mapping[str, Sequence[Any]], by: str) -> bool:
     """Say whether the rows below one heading, which names a single GPU, are not all of one."""
     cells = [spec.cell(value) for value in rows[spec.needs[0]]]
+    # Of a launch whose collection failed it may not be known; that makes no second GPU of it.
     # Launches have a heading per report; groups and sorted launches have one for all.
     has_own = by == "launch" and in_report_order(rows)
     where = rows["report"] if has_own else [None] * len(cells)
-    return len(set(zip(where, cells, strict=True))) > len(set(where))
+    known = {pair for pair in zip(where, cells, strict=True) if pair[1] != numbers.MISSING}
+    return len(known) > len({report for report, _ in known})
 
 
 def in_report_order(rows: Mapping[str, Sequence[Any]]) -> bool:

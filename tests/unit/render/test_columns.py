@@ -63,6 +63,8 @@ def test_gpus_and_processes_are_shown_where_one_report_has_several() -> None:
     apart = [both[0], {**both[1], "report": "other.ncu-rep"}]
     assert not {"device", "process"} & set(_headers(labels_of(*apart).to_pydict()))
     assert "GPU" in _headers(labels_of({}, {"device_name": "L4"}).to_pydict())
+    failed = {"device_name": None, "device_id": None, "process_id": None}
+    assert not {"GPU", "device", "process"} & set(_headers(labels_of({}, failed).to_pydict()))
 
 
 def test_sorted_launches_of_several_reports_show_their_gpus() -> None:
