@@ -201,6 +201,7 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
         failed_count=groups.sum(context.failed_count),
         undated_count=groups.sum(context.undated_count),
         has_bad_duration=groups.any(context.has_bad_duration),
+        has_unfit_shapes=groups.any(context.has_unfit_shapes),
         lacks_dram_counters=groups.any(context.lacks_dram_counters),
         is_unsupported=groups.any(context.is_unsupported),
         has_other_clock=groups.any(context.has_other_clock),

@@ -3,7 +3,7 @@
 An annotation of an operation says how many operations and bytes its shape needs. With a measured
 duration and known peaks that gives roofline times. The data type is that of the kernel's name; the
 time for the operations lies between that on tensor cores and that in FP32 (FP64 where the name says
-so) on CUDA cores.
+so) on CUDA cores. Where something that was measured contradicts the shape, it is not used.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nsightlens.analysis.thresholds import CONTRADICTION, DISAGREEMENT, FEW_PERCENT
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR, Usage
 from nsightlens.devices.columns import number_column, text_column
 
@@ -27,7 +28,7 @@ __all__ = ["with_annotated_shapes"]
 
 def with_annotated_shapes(
     usage: Usage, undecided: NDArray[np.bool_], identity: pa.Table, report: Report
-) -> Usage:
+) -> tuple[Usage, NDArray[np.bool_]]:
     """Replace the usage of undecided launches by that of their annotated shapes.
 
     An annotation counts only for a launch that is alone in its range: the work of an operation
@@ -43,6 +44,13 @@ def with_annotated_shapes(
         Kernels and annotations, from `nsightlens.analysis.identity.identify`.
     report
         The report.
+
+    Returns
+    -------
+    usage
+        With that of the shapes where it is used.
+    is_contradicted
+        Launches whose shape does not fit what was measured. Shape (n,).
     """
     flop = number_column(identity, "operation_flop")
     transferred = number_column(identity, "operation_bytes")
@@ -50,15 +58,39 @@ def with_annotated_shapes(
     resource, fast_ns, slow_ns = _flop_times(usage, flop, identity)
     use = undecided & (usage.duration_ns > 0) & _is_alone(report)
     use &= ~np.isnan(dram_ns) & ~np.isnan(fast_ns) & ~np.isnan(slow_ns)
+    is_contradicted = use & _is_contradicted(usage, dram_ns, fast_ns, slow_ns)
+    use &= ~is_contradicted
     if not use.any():
-        return usage
+        return usage, is_contradicted
     shapes = _usage_of_shapes(usage, (flop, transferred, dram_ns), (resource, fast_ns, slow_ns))
-    return Usage(
+    mixed = Usage(
         *(
             np.where(use, getattr(shapes, one.name), getattr(usage, one.name))
             for one in fields(Usage)
         )
     )
+    return mixed, is_contradicted
+
+
+def _is_contradicted(
+    usage: Usage,
+    dram_ns: NDArray[np.float64],
+    fast_ns: NDArray[np.float64],
+    slow_ns: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Say where DRAM was measured otherwise, or something else was busier than the shape's work."""
+    most = np.fmax(dram_ns, slow_ns)
+    contradicts = np.zeros(len(usage), dtype=bool)
+    for measured in (usage.dram_ns, usage.dram_percent_ns):
+        larger, smaller = np.fmax(dram_ns, measured), np.fmin(dram_ns, measured)
+        is_small = larger <= FEW_PERCENT * usage.duration_ns
+        contradicts |= ~np.isnan(measured) & (larger > DISAGREEMENT * smaller) & ~is_small
+    for ceiling in (usage.compute_ceiling_ns, usage.memory_ceiling_ns):
+        contradicts |= np.isfinite(ceiling) & (ceiling > CONTRADICTION * most)
+    contradicts |= usage.compute_ceiling_ns * CONTRADICTION < fast_ns
+    known = np.where(np.isnan(usage.time_ns), 0.0, usage.time_ns).max(axis=0)
+    contradicts |= known > CONTRADICTION * most
+    return contradicts
 
 
 def _time_ns(work: NDArray[np.float64], peak: NDArray[np.float64]) -> NDArray[np.float64]:

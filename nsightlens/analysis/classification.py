@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -113,6 +113,12 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
     """
     if by not in ("launch", "kernel", "family"):
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
+    # A number that cannot be, from a damaged file, becomes NaN or infinity: unknown.
+    with np.errstate(all="ignore"):
+        return _classify(report, by)
+
+
+def _classify(report: Report, by: By) -> Classification:
     launches = report.launches
     usage = measure_usage(report)
     context = launch_context(report, usage)
@@ -121,7 +127,8 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
         usage, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
     )
     undecided = decide(usage, context.number["waves_per_multiprocessor"]).bound == 0
-    usage = with_annotated_shapes(usage, undecided, identity, report)
+    usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
+    context = replace(context, has_unfit_shapes=is_contradicted)
     if by == "launch":
         data = _launch_columns(report, identity)
     else:

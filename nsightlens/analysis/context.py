@@ -52,6 +52,8 @@ class Context:
         A duration is stored that is none: zero, negative or not a number. Shape (n,).
     lacks_dram_counters
         The architecture has no counters for DRAM. Shape (n,).
+    has_unfit_shapes
+        An annotated shape contradicts what was measured. Shape (n,).
     is_unsupported
         ncu said that it does not support the device of a launch of the row. Shape (n,).
     has_other_clock
@@ -67,6 +69,7 @@ class Context:
     undated_count: NDArray[np.int64]
     has_bad_duration: NDArray[np.bool_]
     lacks_dram_counters: NDArray[np.bool_]
+    has_unfit_shapes: NDArray[np.bool_]
     is_unsupported: NDArray[np.bool_]
     has_other_clock: NDArray[np.bool_]
     has_metrics: NDArray[np.bool_]
@@ -96,6 +99,7 @@ def launch_context(report: Report, usage: Usage) -> Context:
         failed_count=has_failed.astype(np.int64),
         undated_count=is_undated.astype(np.int64),
         has_bad_duration=is_undated & has_stored_duration,
+        has_unfit_shapes=np.zeros(count, dtype=bool),
         lacks_dram_counters=_lacks_dram_counters(launches),
         is_unsupported=_flag(launches, "is_unsupported_device"),
         has_other_clock=_has_other_clock(report),

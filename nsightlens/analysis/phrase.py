@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["choose", "concat", "percent", "scaled_rate", "sentence", "significant", "when"]
 
+_MOST_DIGITS = 1e6
 _RATE_STEPS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
 
 
@@ -45,11 +46,16 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     ['91 %', '4.3 %', '<0.1 %', '0 %']
     """
     value = np.where(np.isfinite(fraction), fraction, 0.0) * 100.0
+    # What is no percentage at all is written as a power of ten.
+    is_absurd = np.abs(value) >= _MOST_DIGITS
+    exponents = pa.array(_format("%.3g", value), pa.string())
+    value = np.where(is_absurd, 0.0, value)
     whole, tenths = np.rint(value).astype(np.int64), np.rint(value * 10.0).astype(np.int64)
     is_small = pa.array((value > 0) & (value < 0.1))
     decimal = concat(_digits(tenths // 10), ".", _digits(tenths % 10))
     text = pc.if_else(pa.array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
-    text = concat(pc.if_else(is_small, "<0.1", text), " %")
+    text = pc.if_else(pa.array(is_absurd), exponents, pc.if_else(is_small, "<0.1", text))
+    text = concat(text, " %")
     return pc.if_else(pa.array(np.isnan(fraction)), pa.scalar(None, pa.string()), text)
 
 

@@ -66,11 +66,16 @@ _DURATION_ONLY = (
     f"add --set basic or {_SECTION}"
 )
 _NO_THROUGHPUT = (
-    f"neither {_SM} nor {_MEMORY} was collected, so that something not measured may be the limit: "
-    f"add {_SECTION}"
+    f"neither {_SM} nor {_MEMORY} was collected, so that issue slots, another pipe or a cache may "
+    f"be the limit: add {_SECTION}"
 )
 _NO_COMPUTE = f"the compute side is not known ({_SM}): add {_SECTION}"
 _PARTS_MISSING = f"the parts of the busiest unit were not collected, add {_SECTION}"
+_BAD_DURATION = (
+    "the duration in the report (gpu__time_duration.sum) is not a positive number and cannot be "
+    "used: collect the launch again"
+)
+_UNFIT_SHAPES = "the annotated shapes contradict what was measured and are not used"
 _NO_DRAM_COUNTERS = "this GPU has no DRAM counters, so that there is no classical answer"
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
@@ -116,8 +121,10 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
         _roofline(usage, decision, context),
         _clock(decision),
         when(is_known, caution),
+        when(~is_known & context.has_unfit_shapes, _UNFIT_SHAPES),
         _open_members(context, ~is_known),
-        _failed_members(context),
+        _members(context, context.failed_count, "failed and are left out"),
+        _members(context, context.undated_count, "have no duration and are left out"),
     )
 
 
@@ -191,7 +198,7 @@ def _latency(decision: Decision, context: Context) -> Any:
     share = context.number["top_stall_pct"] / 100.0
     for_data = context.number["stalled_for_data_pct"] / 100.0
     stall = pc.coalesce(
-        concat(context.top_stall, " ", percent(share), " of warp latency"),
+        concat(context.top_stall, " ", percent(share), " of warp latency", _passes(share)),
         # Without every state the largest is not known, and this one is still worth a word.
         concat("long_scoreboard ", percent(for_data), " of warp latency"),
     )
@@ -202,6 +209,11 @@ def _latency(decision: Decision, context: Context) -> Any:
         when(is_latency | is_small, wave_text),
         separator=", ",
     )
+
+
+def _passes(share: NDArray[np.float64]) -> Any:
+    """Say why a share of a whole can be above it."""
+    return pc.if_else(pa.array(share > 1.005), " (measured in different passes)", "")
 
 
 def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
@@ -253,7 +265,7 @@ def _without_fp16(usage: Usage) -> Any:
 def _clock(decision: Decision) -> Any:
     text = concat(
         "at the boost clock the ridge is at ", significant(decision.ridge_point_boost),
-        " FLOP/B and the launch memory-bound",
+        " FLOP/B and the classical answer memory",
     )  # fmt: skip
     return when(decision.clock_dependent == 1.0, text)
 
@@ -272,11 +284,12 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
     memory_words = _side("memory", memory, decision.memory_ceiling)
     cases: list[tuple[NDArray[np.bool_], Any]] = [
         (has_failed, _FAILED),
+        (~has_duration & context.has_bad_duration, _BAD_DURATION),
         (~has_duration & ~context.has_metrics, _LAUNCH_ONLY),
         (~has_duration, _NO_DURATION),
         (~context.has_metrics, _DURATION_ONLY),
         (is_idle, "no resource was active"),
-        (no_compute & no_memory, _NO_THROUGHPUT),
+        (no_compute & no_memory, concat(_busy_dram(usage), _NO_THROUGHPUT)),
         (no_compute, concat(memory_words, ", ", _NO_COMPUTE)),
         (no_memory, concat(compute_words, ", ", _NO_MEMORY)),
     ]
@@ -292,6 +305,13 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
         for _, text in cases
     ]
     return pc.case_when(conditions, *texts, both)
+
+
+def _busy_dram(usage: Usage) -> Any:
+    """Say how busy DRAM was where that is known, to go on from."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fraction = usage.dram_ns / usage.duration_ns
+    return pc.coalesce(concat("DRAM is at ", percent(fraction), " of its peak, but "), "")
 
 
 def _side(name: str, known: NDArray[np.float64], ceiling: NDArray[np.float64]) -> Any:
@@ -313,9 +333,9 @@ def _open_members(context: Context, is_unknown: NDArray[np.bool_]) -> Any:
     return when(is_partial, concat("in ", percent(share), " of the time it was not measured"))
 
 
-def _failed_members(context: Context) -> Any:
-    """Say of a group how many of its launches failed."""
-    is_partial = (context.failed_count > 0) & (context.failed_count < context.launch_count)
-    failed = pa.array(context.failed_count).cast(pa.string())
+def _members(context: Context, count: NDArray[np.int64], what: str) -> Any:
+    """Say of a group how many of its launches are left out, and why."""
+    is_partial = (count > 0) & (count < context.launch_count)
+    some = pa.array(count).cast(pa.string())
     total = pa.array(context.launch_count).cast(pa.string())
-    return when(is_partial, concat(failed, " of ", total, " launches failed and are left out"))
+    return when(is_partial, concat(some, " of ", total, " launches ", what))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from nsightlens.metrics.columns import sound
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -43,8 +45,8 @@ def text_column(table: Any, name: str) -> tuple[NDArray[np.intp], list[str | Non
 
 
 def metric(store: MetricStore, name: str) -> NDArray[np.float64]:
-    """Return a raw metric as float64 with NaN where a launch has no value. Shape (launches,)."""
-    return store.number(name)[0]
+    """Return a raw metric as float64, NaN where a launch has no sound value. Shape (launches,)."""
+    return sound(store.number(name)[0])
 
 
 def first_known(*candidates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -43,6 +43,8 @@ __all__ = ["PEAK_SOURCES", "SHORT_LAUNCH_NS", "PeakRates", "peak_rates"]
 PEAK_SOURCES = ("report", "attributes", "architecture", "data_sheet")
 """Names of the sources; `PeakRates.source` holds indices into it, -1 where nothing is known."""
 
+_MOST_SMS = 100_000
+
 SHORT_LAUNCH_NS = 20_000.0
 """[ns] Below it the measured DRAM clock is noise: it is the quotient of two small counts."""
 
@@ -204,7 +206,8 @@ def _devices(report: Report) -> _Devices:
         number_column(launches, "sm_count"),
         metric(report.store, "device__attribute_multiprocessor_count"),
     )
-    counts = np.nan_to_num(sm_count, nan=0.0).astype(np.intp)
+    # A number of SMs that cannot be is not known.
+    counts = np.where(sm_count < _MOST_SMS, sm_count, 0.0).astype(np.intp)
     keys = np.stack([cc_code, name_code, counts])
     distinct, code = np.unique(keys, axis=1, return_inverse=True)
     kinds = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nsightlens.report import MetricStore
 
-__all__ = ["Evaluated", "NumberColumns", "count_array", "evaluate_first", "origin_array"]
+__all__ = ["Evaluated", "NumberColumns", "count_array", "evaluate_first", "origin_array", "sound"]
 
 
 class NumberColumns:
@@ -41,12 +41,21 @@ class NumberColumns:
             return self._missing
         if metric not in self._read:
             # `number` gives NaN where there is no value.
-            self._read[metric], _ = self.store.number(metric)
+            self._read[metric] = sound(self.store.number(metric)[0])
         return self._read[metric]
 
     def has_all(self, metrics: Iterable[str]) -> bool:
         """Say whether some launch has each of the metrics."""
         return all(metric in self for metric in metrics)
+
+
+def sound(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return measurements with NaN for what none can be: negative, or infinite.
+
+    A count, a rate and a percentage are none of these; such a value is damage, not a measurement.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.where((values >= 0) & np.isfinite(values), values, np.nan)
 
 
 class Evaluated(NamedTuple):

@@ -75,7 +75,7 @@ class StallProfile(NamedTuple):
 
         The two come from different replays of the launch: a share may exceed 100.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             share = 100 * self.cycles / self.latency
         return np.where(np.isfinite(share), share, np.nan)
 

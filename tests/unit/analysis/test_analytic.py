@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.rooflines import DRAM_PEAK, FP32_PEAK, TENSOR_PEAK, launch, parts, with_columns
+from support.rooflines import (
+    DRAM,
+    DRAM_PEAK,
+    FP32_PEAK,
+    MEMORY,
+    SM,
+    TENSOR_PEAK,
+    launch,
+    parts,
+    with_columns,
+)
 from support.stores import report_of
 
 from nsightlens.analysis import classify
@@ -68,6 +78,31 @@ def test_measured_evidence_comes_first() -> None:
     report = with_columns(report_of(launch(parts(fma=90, issue=50))), nvtx_path=[path])
     (label,) = classify(report).labels.to_pylist()
     assert (label["bound"], label["evidence"]) == ("compute", "throughput")
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        {DRAM: 5.0},
+        {"dram__bytes_read.sum": 1e8, "dram__bytes_write.sum": 0.0},
+        {SM: 90.0},
+        {MEMORY: 90.0},
+    ],
+)
+def test_a_shape_that_contradicts_what_was_measured_is_not_used(measured: dict[str, Any]) -> None:
+    """It says DRAM 75 %."""
+    path = f"nsightlens@op v1 name=fc flop=1e9 bytes={0.75 * DRAM_PEAK * 1e-3}"
+    report = with_columns(report_of(launch(measured)), nvtx_path=[path])
+    (label,) = classify(report).labels.to_pylist()
+    assert (label["bound"], label["evidence"]) == ("unknown", "none")
+    assert "the annotated shapes contradict what was measured" in label["reason"]
+
+
+def test_a_shape_that_fits_what_was_measured_is_used() -> None:
+    """DRAM 75 % by the shape and 70 % by its percentage."""
+    path = f"nsightlens@op v1 name=fc flop=1e9 bytes={0.75 * DRAM_PEAK * 1e-3}"
+    report = with_columns(report_of(launch({DRAM: 70.0})), nvtx_path=[path])
+    assert classify(report).labels["evidence"].to_pylist() == ["analytic"]
 
 
 def test_launches_that_share_an_operation_do_not_share_its_work() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 from support.rooflines import (
     A100,
+    DRAM,
     DRAM_PEAK,
     FP32_PEAK,
     MEMORY,
@@ -27,6 +28,7 @@ from support.stores import FAILED, report_of
 from nsightlens.analysis import classify
 
 MS = 1e-3
+DRAM_ACTIVE = "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
 def fp32(fraction: float) -> dict[str, float]:
@@ -348,6 +350,22 @@ def test_a_launch_without_a_duration_has_no_label() -> None:
     assert "gpu__time_duration.sum" in label["reason"]
     nothing = label_of(duration_ns=None)
     assert "only its configuration" in nothing["reason"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"dram__bytes_read.sum": -1e9},
+        {"dram__bytes_read.sum": float("inf")},
+        {DRAM_ACTIVE: -5.0, DRAM: -5.0, "dram__bytes_read.sum": -1.0},
+    ],
+)
+def test_what_cannot_be_measured_is_missing(damage: dict[str, float]) -> None:
+    """Neither bytes nor percentages are negative or infinite."""
+    label = label_of(parts(l1=90, issue=20), dram_bytes(0.3), fp32(0.1), damage)
+    assert label["bound"] == "memory"
+    assert label["arithmetic_intensity_flop_per_byte"] is None
+    assert "-" not in label["reason"].partition("; confidence")[0].replace("memory-bound", "")
 
 
 def test_a_failed_collection_has_no_label() -> None:

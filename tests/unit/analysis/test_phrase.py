@@ -29,6 +29,8 @@ from nsightlens.analysis.phrase import (
         (0.0009, "<0.1 %"),
         (0.0, "0 %"),
         (1.047, "105 %"),
+        (5.5e9, "5.5e+11 %"),
+        (1.8e17, "1.8e+19 %"),
         (np.nan, None),
     ],
 )

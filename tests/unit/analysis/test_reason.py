@@ -10,9 +10,13 @@ from support.rooflines import (
     dram_bytes,
     flop_counts,
     label_of,
+    launch,
     parts,
     tensor_counts,
 )
+from support.stores import report_of
+
+from nsightlens.analysis import classify
 
 MS = 1e-3
 
@@ -112,7 +116,56 @@ def test_the_boost_clock_is_named_where_it_turns_the_answer() -> None:
     """Compute-bound at 1.5 GHz, memory-bound at 1.98 GHz."""
     work = flop_counts(fp32=0.6 * FP32_PEAK * MS) | tensor_counts()
     reason = label_of(parts(dram=50, fma=60, issue=65), dram_bytes(0.5), work)["reason"]
-    assert "at the boost clock the ridge is at 20 FLOP/B and the launch memory-bound" in reason
+    assert "at the boost clock the ridge is at 20 FLOP/B and the classical answer memory" in reason
+
+
+@pytest.mark.parametrize("duration", [0.0, 0, -5.0, float("inf"), float("nan")])
+def test_a_duration_that_cannot_be_is_not_said_to_be_missing(duration: float) -> None:
+    """It was collected, and it is damaged."""
+    reason = label_of(parts(dram=90), {"gpu__time_duration.sum": duration})["reason"]
+    assert "is not a positive number" in reason
+    assert "the duration was not collected" in label_of(parts(dram=90), duration_ns=None)["reason"]
+
+
+def test_a_launch_without_throughput_says_what_is_known_of_it() -> None:
+    """A copy with all FLOP counted as zero: issue slots may still be above DRAM."""
+    reason = label_of(dram_bytes(0.9), flop_counts(), tensor_counts())["reason"]
+    assert reason.startswith("DRAM is at 90 % of its peak, but neither sm__throughput")
+    assert "the classical roofline says memory: FP32 0 % against DRAM 90 %" in reason
+
+
+def test_a_stall_above_the_whole_says_how_that_can_be() -> None:
+    """Its cycles and the latency were measured in different passes."""
+    state = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+    stalls = stall_metrics({"imc_miss": 10.4, "selected": 0.0}) | {
+        "smsp__average_warp_latency_per_inst_issued.ratio": 10.0
+    }
+    assert state.format("imc_miss") in stalls
+    reason = label_of(parts(dram=14, issue=2), stalls)["reason"]
+    assert "imc_miss 104 % of warp latency (measured in different passes)" in reason
+
+
+def test_the_mean_of_a_group_is_said_to_be_one() -> None:
+    """Some of its launches may have been busy."""
+    report = report_of(launch(parts(dram=90, issue=20)), launch(parts(dram=10, issue=2)))
+    (reason,) = classify(report, by="family").labels["reason"].to_pylist()
+    assert "no resource above 60 % on average; DRAM 50 % of peak" in reason
+
+
+def test_a_group_says_which_of_its_launches_are_left_out() -> None:
+    """One of two has no duration."""
+    busy = parts(dram=90, issue=20)
+    report = report_of(launch(busy), launch(busy, duration_ns=None))
+    (reason,) = classify(report, by="family").labels["reason"].to_pylist()
+    assert reason.endswith("1 of 2 launches have no duration and are left out")
+
+
+def test_a_group_with_some_dram_measured_does_not_say_that_none_was() -> None:
+    """One of many launches has nothing but a duration."""
+    busy = launch(parts(dram=90, issue=20), dram_bytes(0.9), flop_counts(), tensor_counts())
+    report = report_of(*[busy] * 9, launch(duration_ns=1e5))
+    (reason,) = classify(report, by="family").labels["reason"].to_pylist()
+    assert "DRAM was not measured in every launch" in reason
 
 
 def test_fp16_that_was_not_counted_is_missing_from_the_intensity() -> None:
