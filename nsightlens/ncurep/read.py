@@ -77,6 +77,8 @@ def read_ncu_rep(
         Where it is not a report, or one of an unknown container version.
     ReportFormatError
         Where it is damaged; the subclass says how.
+    ValueError
+        ``on_error`` is neither of the two.
 
     Examples
     --------
@@ -85,6 +87,8 @@ def read_ncu_rep(
     Traceback (most recent call last):
     nsightlens.errors.ReportNotFoundError: no-such.ncu-rep: there is no such file.
     """
+    if on_error not in ("raise", "salvage"):
+        raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
     path = os.fspath(path)
     with _open(path) as buffer:
         version, start = read_file_header(buffer, path)

@@ -27,7 +27,7 @@ __all__ = ["find_reports", "open_report"]
 def open_report(
     path_or_paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
-    instances: bool | Sequence[str] = False,
+    instances: bool | str | Sequence[str] = False,
     on_error: Literal["raise", "salvage"] = "raise",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
@@ -36,10 +36,11 @@ def open_report(
     Parameters
     ----------
     path_or_paths
-        A file, or several. Launches keep the order of the files and, within each, its order.
+        A file, or several. Launches keep the order of the files and, within each, its order. A
+        file that is named twice is read once.
     instances
-        Read instanced values too: True for all, or a list of metric names and ``*`` patterns.
-        They are the bulk of a report collected with ``--set full``.
+        Read instanced values too: True for all, or metric names and ``*`` patterns. They are the
+        bulk of a report collected with ``--set full``.
     on_error
         ``"raise"``: a damaged file is an error. ``"salvage"``: the launches before the damage are
         returned with a `SalvageWarning`, and the damage stands in ``Report.warnings``.
@@ -57,6 +58,8 @@ def open_report(
         There is no such file, or no path was given.
     ReportFormatError
         A file is not a report, or is damaged. The subclass says how.
+    ValueError
+        ``on_error`` is neither of the two.
 
     Examples
     --------
@@ -65,12 +68,17 @@ def open_report(
     >>> report.launches.schema.field("duration_ns").metadata[b"unit"]
     b'ns'
     """
-    if isinstance(path_or_paths, (str, Path)) or hasattr(path_or_paths, "__fspath__"):
-        paths = [str(path_or_paths)]
-    else:
-        paths = [str(path) for path in path_or_paths]
+    if isinstance(path_or_paths, (str, os.PathLike)):
+        path_or_paths = [path_or_paths]
+    # By where they lie: report and launch_id have to name one launch.
+    files: dict[str, str] = {}
+    for path in path_or_paths:
+        files.setdefault(os.path.realpath(path), os.fspath(path))
+    paths = list(files.values())
     if not paths:
         raise ReportNotFoundError("no report was given. Name at least one .ncu-rep file.")
+    if isinstance(instances, str):
+        instances = [instances]
     reports = [
         report_from_ncu_rep(path, instances=instances, on_error=on_error, progress=progress)
         for path in paths

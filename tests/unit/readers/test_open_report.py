@@ -190,6 +190,35 @@ def test_what_is_no_report_is_never_an_empty_report(tmp_path: Path, content: byt
             open_report(path, on_error=on_error)
 
 
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    """Report and launch_id together name one launch."""
+    first = write_report(tmp_path, [gemm_launch()], name="1.ncu-rep")
+    second = write_report(tmp_path, [gemm_launch()], name="2.ncu-rep")
+    report = open_report([first, second, tmp_path / "." / "1.ncu-rep"])
+    assert report.sources == (str(first), str(second))
+
+
+def test_any_path_like_object_is_a_path(tmp_path: Path) -> None:
+    """Such as the entry of a directory listing."""
+    write_report(tmp_path, [gemm_launch()])
+    with os.scandir(tmp_path) as entries:
+        assert len(open_report(next(entries))) == 1
+
+
+def test_one_pattern_of_instances_needs_no_list(tmp_path: Path) -> None:
+    """A string is a name, not a sequence of letters."""
+    launch = make_launch(metrics={"a__x": 5.0}, instances={"a__x": [(1, 1.5)]})
+    path = write_report(tmp_path, [launch])
+    assert open_report(path, instances="a__*").instances.num_rows == 1
+
+
+def test_an_unknown_way_to_treat_errors_is_refused(tmp_path: Path) -> None:
+    """A typing error must not turn a failure into a salvage."""
+    path = write_report(tmp_path, [gemm_launch()])
+    with pytest.raises(ValueError, match="'Raise'"):
+        open_report(path, on_error="Raise")  # type: ignore[arg-type]
+
+
 def test_no_path_at_all_is_an_error() -> None:
     """An empty list of files is a mistake of the caller, not an empty report."""
     with pytest.raises(ReportNotFoundError, match="no report was given"):
