@@ -71,7 +71,7 @@ def check_output(args: argparse.Namespace, inputs: Sequence[Path]) -> None:
         Its suffix stands for no format; see `chosen_format`.
     """
     if not _goes_to_stdout(args):
-        from nsightlens.store.files import check_place
+        from nsightlens.files import check_place
 
         check_place(Path(args.output), force=args.force, inputs=inputs)
     chosen_format(args)
@@ -95,9 +95,9 @@ def write_result(args: argparse.Namespace, pieces: Iterable[str]) -> None:
     if _goes_to_stdout(args):
         write_to_stdout(pieces)
     else:
-        from nsightlens.store.files import write_file
+        from nsightlens.files import write_text
 
-        write_file(Path(args.output), pieces, force=args.force)
+        write_text(Path(args.output), pieces, force=args.force)
 
 
 def write_to_stdout(pieces: Iterable[str]) -> None:

@@ -7,18 +7,18 @@ Guide, "Report File Format"). The messages of one result are in `nsightlens.ncur
 
 from __future__ import annotations
 
-import os
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nsightlens.errors import OutputError, OutputExistsError
+from nsightlens.files import write_bytes
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.model import MAGIC, NcuRepFile, SessionInfo
 from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec, report_spec_of
 from nsightlens.ncurep.write_result import encode_metrics, encode_result, metric_specs, value_field
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from nsightlens.ncurep.model import Kind, ProcessInfo
@@ -95,18 +95,8 @@ def write_ncu_rep(
     'axpy.ncu-rep'
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise OutputExistsError(str(target), remedy="say overwrite=True")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        try:
-            with beside.open("wb") as file:
-                file.writelines(_chunks(_report_spec(report), layout or Layout()))
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{target} could not be written: {error}") from error
+    chunks = _chunks(_report_spec(report), layout or Layout())
+    write_bytes(target, chunks, force=overwrite, remedy="say overwrite=True")
     return target
 
 

@@ -21,7 +21,7 @@ from nsightlens.errors import (
     OutputExistsError,
     ReportNotFoundError,
 )
-from nsightlens.store.files import is_same, new_folder, status_of
+from nsightlens.files import is_same, new_folder, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -22,10 +22,11 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
     "patterns": set(),
+    "files": {"errors"},
     "units": _LEFT,
     "tables": _LEFT | {"units"},
     "report": _TABLES,
-    "ncurep": _LEFT,
+    "ncurep": _LEFT | {"files"},
     "example": _LEFT | {"ncurep"},
     "metrics": _REPORT,
     "devices": _REPORT | {"metrics"},
@@ -33,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "steps": _REPORT,
     "readers": _REPORT | _DERIVED | {"ncurep"},
     "analysis": _REPORT | _DERIVED,
-    "store": _REPORT,
+    "store": _REPORT | {"files"},
     "render": _TABLES,
 }
 # Imports that point right on purpose: (module, imported part).

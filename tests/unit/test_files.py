@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nsightlens.errors import OutputError, OutputExistsError
-from nsightlens.store.files import check_place, write_file
+from nsightlens.files import check_place, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def _failing() -> Iterator[str]:
 
 def test_text_is_written_as_it_is(tmp_path: Path) -> None:
     """As UTF-8 and with the line ends that it has, on every system."""
-    write_file(tmp_path / "a.csv", ["ä\r\n", "b\n"], force=False)
+    write_text(tmp_path / "a.csv", ["ä\r\n", "b\n"], force=False)
     assert (tmp_path / "a.csv").read_bytes() == "ä\r\nb\n".encode()
 
 
@@ -33,7 +33,7 @@ def test_a_failure_halfway_leaves_the_earlier_file(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text("earlier", encoding="utf-8")
     with pytest.raises(RuntimeError):
-        write_file(file, _failing(), force=True)
+        write_text(file, _failing(), force=True)
     assert file.read_text(encoding="utf-8") == "earlier"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -43,8 +43,8 @@ def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text("earlier", encoding="utf-8")
     with pytest.raises(OutputExistsError, match="--force"):
-        write_file(file, ["new"], force=False)
-    write_file(file, ["new"], force=True)
+        write_text(file, ["new"], force=False)
+    write_text(file, ["new"], force=True)
     assert file.read_text(encoding="utf-8") == "new"
 
 
@@ -60,7 +60,7 @@ def test_a_report_is_never_the_output(tmp_path: Path) -> None:
 def test_the_folder_of_the_output_must_exist(tmp_path: Path) -> None:
     """It is not made, because its name may be a slip."""
     with pytest.raises(OutputError, match="does not exist"):
-        write_file(tmp_path / "no" / "a.json", ["x"], force=False)
+        write_text(tmp_path / "no" / "a.json", ["x"], force=False)
 
 
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
@@ -68,14 +68,14 @@ def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     for name in ("a.json", "deep/a.json"):
         with pytest.raises(OutputError, match=r"notes\.txt is a file, not a folder"):
-            write_file(tmp_path / "notes.txt" / name, ["x"], force=False)
+            write_text(tmp_path / "notes.txt" / name, ["x"], force=False)
 
 
 @pytest.mark.parametrize("force", [True, False])
 def test_a_folder_is_not_a_file(tmp_path: Path, *, force: bool) -> None:
     """Even by force, which is then no advice either."""
     with pytest.raises(OutputError, match="is a folder"):
-        write_file(tmp_path, ["x"], force=force)
+        write_text(tmp_path, ["x"], force=force)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other limits and words for them")
@@ -89,7 +89,7 @@ def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other limits and words for them")
 def test_a_long_name_that_a_file_can_have_is_written(tmp_path: Path) -> None:
     """The name under which it is written first is no longer than that."""
-    write_file(tmp_path / ("x" * 255), ["text"], force=False)
+    write_text(tmp_path / ("x" * 255), ["text"], force=False)
     assert (tmp_path / ("x" * 255)).read_text(encoding="utf-8") == "text"
 
 
@@ -112,9 +112,9 @@ def test_a_pipe_is_written_to_where_it_has_a_reader(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(OutputError, match="nobody reads"):
-        write_file(pipe, ["x"], force=True)
+        write_text(pipe, ["x"], force=True)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_file(pipe, ["ä"], force=False)
+    write_text(pipe, ["ä"], force=False)
     assert os.read(reader, 10) == "ä".encode()
     os.close(reader)
 
@@ -137,7 +137,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("earlier", encoding="utf-8")
     link.symlink_to(target)
-    write_file(link, ["new"], force=True)
+    write_text(link, ["new"], force=True)
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "new"
 
@@ -145,7 +145,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such device")
 def test_a_device_is_written_to_and_not_replaced() -> None:
     """-o /dev/null works without --force."""
-    write_file(Path(os.devnull), ["x"], force=False)
+    write_text(Path(os.devnull), ["x"], force=False)
     assert Path(os.devnull).is_char_device()
 
 
@@ -155,10 +155,10 @@ def test_a_new_file_has_the_permissions_that_the_user_gives_and_an_old_one_keeps
 ) -> None:
     """A result can be shared like any other file."""
     plain, private = tmp_path / "plain", tmp_path / "private"
-    write_file(plain, ["x"], force=False)
+    write_text(plain, ["x"], force=False)
     (tmp_path / "other").write_text("x", encoding="utf-8")
     assert plain.stat().st_mode == (tmp_path / "other").stat().st_mode
     private.write_text("x", encoding="utf-8")
     private.chmod(0o600)
-    write_file(private, ["y"], force=True)
+    write_text(private, ["y"], force=True)
     assert private.stat().st_mode & 0o777 == 0o600

@@ -11,17 +11,23 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from nsightlens.errors import OutputError, OutputExistsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_place", "is_same", "new_folder", "status_of", "write_file"]
+__all__ = ["check_place", "is_same", "new_folder", "status_of", "write_bytes", "write_text"]
 
 
-def check_place(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
+def check_place(
+    path: Path,
+    *,
+    force: bool,
+    inputs: Iterable[Path] = (),
+    remedy: str = "add --force (in Python: force=True)",
+) -> None:
     """Refuse a file that must not or cannot be written, before any work is done for it.
 
     Parameters
@@ -32,6 +38,8 @@ def check_place(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None
         Whether it may exist already.
     inputs
         Files that are read: none of them is ever replaced.
+    remedy
+        How the caller's user says ``force``.
 
     Raises
     ------
@@ -50,7 +58,7 @@ def check_place(path: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None
         raise OutputError(f"{path} is a folder: name a file.")
     if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
         if not force:
-            raise OutputExistsError(str(path))
+            raise OutputExistsError(str(path), remedy=remedy)
     elif not _is_stream(status):
         raise OutputError(f"{path} is neither a file nor a pipe: choose another name.")
 
@@ -105,8 +113,8 @@ def _is_stream(status: os.stat_result) -> bool:
     return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
 
 
-def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
-    """Write text to a file as UTF-8.
+def write_text(path: Path, pieces: Iterable[str], *, force: bool) -> None:
+    """Write text to a file as UTF-8, whole or not at all.
 
     Parameters
     ----------
@@ -125,17 +133,32 @@ def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
         It could not be written.
     """
     check_place(path, force=force)
+    with _opened(path) as out:
+        for piece in pieces:
+            out.write(piece.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: Path, pieces: Iterable[bytes], *, force: bool, remedy: str) -> None:
+    """Write bytes to a file, whole or not at all; see `write_text` and `check_place`."""
+    check_place(path, force=force, remedy=remedy)
+    with _opened(path) as out:
+        out.writelines(pieces)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to fill that takes its place when the block ends without an error."""
     status = status_of(path)
     if status is not None and _is_stream(status):
         with _told_as_output_error(path), _open_stream(path) as stream:
-            stream.writelines(pieces)
+            yield stream
         return
     place = Path(os.path.realpath(path))
     beside = _name_beside(place)
     try:
         with _told_as_output_error(path):
-            with beside.open("x", encoding="utf-8", newline="", errors="backslashreplace") as out:
-                out.writelines(pieces)
+            with beside.open("xb") as out:
+                yield out
                 out.flush()
                 os.fsync(out.fileno())
             if place.exists():
@@ -146,7 +169,7 @@ def write_file(path: Path, pieces: Iterable[str], *, force: bool) -> None:
             beside.unlink(missing_ok=True)
 
 
-def _open_stream(path: Path) -> TextIO:
+def _open_stream(path: Path) -> BinaryIO:
     """Open a pipe or a device, without waiting for a reader that may never come."""
     try:
         descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
@@ -157,9 +180,7 @@ def _open_stream(path: Path) -> TextIO:
         raise
     if hasattr(os, "O_NONBLOCK"):
         os.set_blocking(descriptor, True)
-    return open(  # noqa: PTH123 - pathlib opens no descriptor
-        descriptor, "w", encoding="utf-8", newline="", errors="backslashreplace"
-    )
+    return open(descriptor, "wb")  # noqa: PTH123 - pathlib opens no descriptor
 
 
 @contextlib.contextmanager
