@@ -122,7 +122,7 @@ def _left_out_lines(headers: Sequence[str], style: Style) -> Iterator[str]:
     hidden = len(headers) - _LEFT_OUT_SHOWN
     more = f" and {hidden} more (-o FILE.csv has them all)" if hidden > 0 else ""
     text = f"not shown for want of width: {names}{more}"
-    yield from (style.paint(line, "dim") for line in indented(text, style, 0))
+    yield from (style.paint(line, "dim") for line in indented(text, style, 0, breaks_words=True))
 
 
 def _metric_column(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.reports import attention_launch, gemm_launch, write_report
+from support.reports import PROCESS, attention_launch, gemm_launch, write_report
 
 from nsightlens import tables
 
@@ -175,3 +176,31 @@ def test_several_reports_have_a_heading_each_and_one_summary(run: CommandLine) -
     by_time = run("classify", "all.ncu-rep", "b.ncu-rep", "--sort", "duration").out
     assert by_time.startswith("2 reports · NVIDIA H100 80GB HBM3")
     assert sum(line.startswith("b.ncu-rep") for line in by_time.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["x\x1b[31m.ncu-rep"], ["all.ncu-rep", "--no\x1b[31m"]])
+def test_an_argument_cannot_steer_the_terminal_that_shows_the_error(
+    run: CommandLine, words: list[str]
+) -> None:
+    """It is repeated with a question mark in place of what is no sign."""
+    done = run("classify", *words)
+    assert done.code != 0
+    assert "?[31m" in done.err
+    assert "\x1b" not in done.err
+
+
+def test_the_processes_of_one_report_are_told_apart(run: CommandLine) -> None:
+    """Also where a kernel and its GPU are the same."""
+    other = replace(PROCESS, process_id=4343)
+    launches = [gemm_launch(), replace(gemm_launch(), process=other)]
+    write_report(Path(), launches, name="two.ncu-rep")
+    lines = run("classify", "two.ncu-rep", "--width", "100").out.splitlines()
+    assert [number for line in lines for number in ("4242", "4343") if number in line.split()] == [
+        "4242",
+        "4343",
+    ]
+    rows = json.loads(run("classify", "two.ncu-rep", "-f", "json").out)["rows"]
+    assert [(row["kind"], row["process_id"], row["device_id"]) for row in rows] == [
+        ("kernel", 4242, 0),
+        ("kernel", 4343, 0),
+    ]
