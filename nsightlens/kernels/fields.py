@@ -97,7 +97,13 @@ def data_types(
     said = _words(subject, rule)
     if said and (not types or _hides_operand(rule, types, said)):
         return said
-    return types or _cpp_types(spelling.parameters, first_only=False)[:1] or _cute_types(spelling)
+    if not types and not _HALF_BITS.search(spelling.arguments):
+        types = _cpp_types(spelling.parameters, first_only=False)[:1]
+    return types or _cute_types(spelling)
+
+
+# Bits of a 16-bit float, which may be either; a float among the parameters is then a scale.
+_HALF_BITS = re.compile(r"\b(unsigned short|uint16_t)\b")
 
 
 def _named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:

@@ -102,6 +102,8 @@ def test_a_misleading_name_finds_its_family(name: str, family: str) -> None:
         # The cache type of vLLM says what its bytes are.
         ("void vllm::reshape_and_cache_flash_kernel<__half, unsigned char, (vllm::Fp8KVCacheDataType)1>(P)", ("fp16", "fp8_e4m3")),
         ("void vllm::reshape_and_cache_flash_kernel<__half, uint8_t, (vllm::Fp8KVCacheDataType)2>(P)", ("fp16", "fp8_e5m2")),
+        # Bits of fp16 or bf16, and pointers to scales.
+        ("void vllm::reshape_and_cache_flash_kernel<unsigned short, unsigned short, (vllm::Fp8KVCacheDataType)0>(const T1 *, T2 *, const float *)", ()),
         # A byte count and a cast are not types.
         ("void at::native::(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<(unsigned int)2>, unsigned int, 3>(P)", ()),
         ("void flashinfer::trtllm::kern_allreduce<(unsigned char)2, __nv_bfloat16>(P)", ("bf16",)),
