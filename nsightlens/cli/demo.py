@@ -65,8 +65,7 @@ def _lines(
     yield from sweep_lines(series, style)
     yield ""
     yield style.paint("What to read from it", "head")
-    ridges = [value for value in rows["ridge_point_flop_per_byte"] if value]
-    words = _words_on_the_columns(series, max(ridges, default=None))
+    words = _words_on_the_columns(series)
     for point in (*sweep_findings(series), *_WHY, *words, _PADDING):
         yield from indented(point[0].upper() + point[1:], style, 2, "- ")
     yield ""
@@ -90,18 +89,27 @@ def _main_series(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
     ]
 
 
-def _words_on_the_columns(series: Sequence[Series], ridge: float | None) -> Iterator[str]:
+def _words_on_the_columns(series: Sequence[Series]) -> Iterator[str]:
     from nsightlens.render.columns import REGIMES
 
     about = "FLOP/B is the arithmetic intensity: operations executed per byte of DRAM traffic."
-    if ridge is not None:
+    ridges = [
+        f"{max(found):.0f} FLOP/B for {one.title}"
+        for one in series
+        if (found := _known(one, "ridge_point_flop_per_byte"))
+    ]
+    if ridges:
         about += (
-            f" Below {ridge:.0f} FLOP/B, the ridge point of this GPU, memory is the limit; above "
-            "it, compute is."
+            " Below the ridge point the classical answer is memory, above it compute; it lies at "
+            f"{' and '.join(ridges)}, for the instructions that each of them uses."
         )
     yield about
     present = {row["regime"] for one in series for row in one.rows.values()}
     yield "; ".join(f"{name}: {text}" for name, text in REGIMES.items() if name in present) + "."
+
+
+def _known(series: Series, name: str) -> list[float]:
+    return [row[name] for row in series.rows.values() if row[name]]
 
 
 _WHY = (
@@ -117,5 +125,7 @@ _WHY = (
 )
 _PADDING = (
     "Most of what attention executes here is padding: the tensor cores work on 64 rows where a "
-    "decode step has one query. Its useful intensity is about 1 FLOP/B."
+    "decode step has one query. Its useful intensity is about 1 FLOP/B. The GEMMs pad as well: "
+    "a tile has at least 8 rows, so that FLOP/B stays at 8 up to batch 8, while the useful "
+    "intensity is about the batch size."
 )

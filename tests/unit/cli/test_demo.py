@@ -26,6 +26,18 @@ def test_the_demo_shows_the_main_finding(run: CommandLine) -> None:
     assert "ridge point" in text
 
 
+def test_the_demo_states_the_ridge_of_each_family(run: CommandLine) -> None:
+    """Attention uses mma.sync here, whose peak is two thirds of that of the GEMMs' wgmma."""
+    text = " ".join(run("demo").out.split())
+    assert "171 FLOP/B for attention/flash_splitkv and 256 FLOP/B for gemm/dense" in text
+
+
+def test_the_demo_says_what_is_padding(run: CommandLine) -> None:
+    """Of attention and of the GEMMs: below batch 8 their FLOP/B is not that of the work."""
+    text = " ".join(run("demo").out.split())
+    assert "FLOP/B stays at 8 up to batch 8, while the useful intensity is about the batch" in text
+
+
 def test_every_command_that_the_demo_names_works(run: CommandLine) -> None:
     """The next step is one paste away."""
     lines = [line.strip() for line in run("demo").out.splitlines()]
