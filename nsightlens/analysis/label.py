@@ -253,8 +253,12 @@ def _arithmetic_intensity(usage: Usage) -> NDArray[np.float64]:
 
 
 def _ridge_point(usage: Usage, flop_resource: NDArray[np.intp]) -> NDArray[np.float64]:
-    peak = usage.peak_per_s[flop_resource, np.arange(len(usage))]
-    peak = np.where(flop_resource < 0, np.nan, peak)
+    rows = np.arange(len(usage))
+    peak = usage.peak_per_s[flop_resource, rows]
+    # Between two peaks there is no one ridge.
+    low, high = (one[flop_resource, rows] for one in (usage.flop_low_ns, usage.flop_high_ns))
+    is_open = (high > low * thresholds.EXPLAINED_AGGREGATE) & ~usage.is_analytic
+    peak = np.where((flop_resource < 0) | is_open, np.nan, peak)
     return _quotient(peak, usage.peak_per_s[INDEX["dram"]])
 
 

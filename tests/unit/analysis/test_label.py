@@ -248,6 +248,7 @@ def test_operations_of_an_unknown_instruction_need_what_the_pipe_was_active_at_t
     metrics = (dram_bytes(0.67), total)
     open_label = label_of(parts(dram=67, tensor=83, issue=20), *metrics)
     assert (open_label["roofline_bound"], open_label["bound_ratio"]) == ("unknown", None)
+    assert open_label["ridge_point_flop_per_byte"] is None
     assert open_label["limiter_fraction"] == pytest.approx(0.83)
     wgmma = label_of(parts(dram=67, tensor=55.5, issue=20), *metrics)
     assert wgmma["roofline_bound"] == "memory"
