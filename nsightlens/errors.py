@@ -30,7 +30,6 @@ __all__ = [
     "StringIndexError",
     "TrailingBytesError",
     "TruncatedReportError",
-    "UnknownDeviceError",
     "UnsupportedVersionError",
     "WireFormatError",
 ]
@@ -131,10 +130,6 @@ class MissingMetricError(NsightLensError, KeyError):
     def __str__(self) -> str:
         # KeyError shows the repr of its argument, which would quote a whole sentence.
         return str(self.args[0])
-
-
-class UnknownDeviceError(NsightLensError, LookupError):
-    """A GPU is neither described by its report nor in the device table."""
 
 
 class MissingExtraError(NsightLensError, ImportError):

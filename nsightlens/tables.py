@@ -292,7 +292,8 @@ RESOURCES: tuple[Column, ...] = (
     _category(
         "resource",
         "tensor_fp16 ..., fp64, fp32, fp16, integer, xu, issue, dram, l2, l1; tensor where the data"
-        " type is not known, sm and memory where the part of that side is not known",
+        " type is not known, fma where FP32, FP16 or integer multiply-adds may have used that pipe,"
+        " sm and memory where the part of that side is not known",
     ),
     _category("side", "compute or memory"),
     _real(
@@ -350,11 +351,21 @@ LABELS: tuple[Column, ...] = (
     _real("duration_share_pct", "%", "share of the duration of all rows"),
     _category("bound", "memory, compute or unknown"),
     _category("limiter", "resource with the largest roofline time"),
-    _real("limiter_fraction", "1", "roofline time of the limiter over duration"),
+    _real(
+        "limiter_fraction",
+        "1",
+        "roofline time of the limiter over duration; the share of it in which its pipe was active"
+        " where that is more",
+    ),
     _category(
         "roofline_bound", "memory, compute or unknown: arithmetic intensity against the ridge point"
     ),
-    _real("bound_ratio", "1", "compute roofline time over DRAM roofline time; 1 is on the ridge"),
+    _real(
+        "bound_ratio",
+        "1",
+        "compute roofline time over DRAM roofline time; 1 is on the ridge; null where the operations"
+        " were not all counted",
+    ),
     _real("arithmetic_intensity_flop_per_byte", "FLOP/B", "operations per DRAM byte"),
     _real(
         "ridge_point_flop_per_byte",
@@ -426,10 +437,15 @@ def table_of(schema: pa.Schema, data: Mapping[str, Any], row_count: int) -> pa.T
     -------
     pyarrow.Table
         With exactly the columns of ``schema``, in its order.
+
+    Raises
+    ------
+    ValueError
+        ``data`` has a column that the schema does not have.
     """
     unknown = set(data) - set(schema.names)
     if unknown:
-        raise AssertionError(f"columns that the schema does not have: {sorted(unknown)}")
+        raise ValueError(f"columns that the schema does not have: {sorted(unknown)}")
     arrays = [
         _as_type(data[field.name], field.type)
         if field.name in data

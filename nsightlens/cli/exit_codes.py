@@ -53,8 +53,8 @@ TABLE = (
     ),
     ExitCodeRow(
         ExitCode.MISSING,
-        "A metric, a GPU or an optional library that was asked for is missing.",
-        (errors.MissingMetricError, errors.UnknownDeviceError, errors.MissingExtraError),
+        "A metric or an optional library that was asked for is missing.",
+        (errors.MissingMetricError, errors.MissingExtraError),
     ),
     ExitCodeRow(
         ExitCode.OUTPUT,

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     found = find(args)
     check_output(args, found.paths)
     loaded = load(args, found)
-    rows = [_row(path, _part(loaded.report, path)) for path in loaded.report.sources]
+    rows = [_row(part.sources[0], part) for part in loaded.parts]
     write_result(args, _pieces(args, loaded, rows))
     return loaded.finish()
 
@@ -93,17 +93,9 @@ def _pieces(args: argparse.Namespace, loaded: Any, rows: list[dict[str, Any]]) -
     return ["\n".join(description_text(row, style) for row in rows)]
 
 
-def _part(report: Report, path: str) -> Report:
-    """Return the launches of one of the files."""
-    import numpy as np
-
-    of_launches = np.asarray(report.launches["report"].to_pylist(), dtype=object)
-    return report.filter(of_launches == path)
-
-
 def _row(path: str, report: Report) -> dict[str, Any]:
     launches = report.launches
-    sessions = [s for s in report.sessions.to_pylist() if s["report"] == path]
+    sessions = report.sessions.to_pylist()
     return {
         "key": path,
         "report": path,

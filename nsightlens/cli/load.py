@@ -54,11 +54,14 @@ class Loaded(NamedTuple):
     ----------
     report
         All sound reports, joined.
+    parts
+        Each of them alone, in the same order.
     unread
         Path and error of each that could not be read.
     """
 
     report: Report
+    parts: tuple[Report, ...]
     unread: tuple[Unread, ...]
 
     def finish(self) -> int:
@@ -128,7 +131,7 @@ def load(
         raise first.error
     report = concat_reports(reports)
     _tell_what_was_noticed(report)
-    return Loaded(report, tuple(unread))
+    return Loaded(report, tuple(reports), tuple(unread))
 
 
 def _read(
