@@ -18,7 +18,7 @@ from nsightlens.analysis.label import (
     Decision,
 )
 from nsightlens.analysis.phrase import concat, percent, sentence, when
-from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, Usage
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR, Usage
 from nsightlens.devices import PEAK_SOURCES
 from nsightlens.metrics.catalog import MEASURED
 
@@ -39,6 +39,7 @@ def _section(column: str) -> str:
 
 _TENSOR_SECTION = _section("tensor_fp16_flop_count")
 _NO_FP16 = f"FP16 on CUDA cores was not counted, add {_section('fp16_flop_count')}"
+_NO_TENSOR = f"their operations were not counted, add {_TENSOR_SECTION}"
 _NO_PEAK = "the peak of the instructions that did the work is not known"
 _PARTITION = "the GPU is a part of one (MIG), and its share of the DRAM peak is not known"
 _COUNTED_TYPES = [row for row, name in enumerate(FLOP_RESOURCES) if name not in ("tensor", "fp16")]
@@ -82,7 +83,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     most = np.nanmax(np.where(np.isnan(fraction), 0.0, fraction), axis=0)
     # A tensor pipe that may have done more than every pipe whose work was counted.
     tensor_active = fraction[INDEX["tensor"]]
-    is_tensor = (usage.flop_high_ns.argmax(axis=0) == INDEX["tensor"]) & (tensor_active > 0)
+    is_tensor = (usage.flop_high_ns.argmax(axis=0) <= INDEX["tensor"]) & (tensor_active > 0)
+    has_tensor_work = (usage.work[: len(TENSOR)] > 0).any(axis=0)
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
     open_share = context.number["open_fraction"]
@@ -104,8 +106,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             (evidence == THROUGHPUT) & is_tensor,
             1,
-            concat("tensor pipes are active for ", percent(tensor_active),
-                   " and their operations were not counted, add ", _TENSOR_SECTION),
+            concat("tensor pipes are active for ", percent(tensor_active), " and ",
+                   pc.if_else(pa.array(has_tensor_work), _NO_PEAK, _NO_TENSOR)),
         ),
         Lowering(
             # A GPU without DRAM counters can do no better.

@@ -155,6 +155,10 @@ def flop_work(fractions: Fractions) -> FlopWork:
     types = [INDEX["fp64"], INDEX["fp32"]]
     has_counts = np.all(~np.isnan(counted[types]) | (high[types] <= INACTIVE), axis=0)
     has_counts &= fractions.has_all_tensor_types | _is_tensor_explained(fractions)
+    # Counted, but not of what: the peak is not known.
+    has_counts &= ~(np.isnan(counted) & np.isinf(fractions.counted_most[: len(counted)])).any(
+        axis=0
+    )
     return FlopWork(counted, low, high, most_active, has_counts)
 
 
@@ -162,7 +166,7 @@ def _most_of_types(fractions: Fractions) -> dict[int, NDArray[np.float64]]:
     """Return the activity that contains all work of a type, by its row; NaN where unknown."""
     active, fma = fractions.active, fractions.fma
     tensor = np.fmax(active[INDEX["tensor"]], active[INDEX["tensor_fp64"]])
-    is_counted = ~np.isnan(fractions.counted)
+    is_counted = ~np.isnan(fractions.counted_most)
     return {
         # Tensor work that was not counted has a row of its own.
         **{row: np.where(is_counted[row], tensor, 0.0) for row in range(len(TENSOR))},

@@ -86,12 +86,23 @@ def tensor_peak(
         if resource_of_column(path.column) != resource:
             continue
         has_path = np.array([cc in path.compute_capabilities for cc in compute_capability], bool)
-        if has_path.any():
+        if has_path.any() and _is_present(store, path):
             peak = _mix(_parts(store, path, rate), _reference(store, path, dense))
             is_here = has_path[device]
             fastest = np.where(is_here, peak.fastest, fastest)
             slowest = np.where(is_here, peak.slowest, slowest)
     return TensorPeak(fastest, slowest)
+
+
+def _is_present(store: MetricStore, path: TensorPath) -> bool:
+    """Say whether the report holds work or peaks of a path at all."""
+    bases = (*path.bases, *(base for one in path.instructions for base in one.bases))
+    return any(
+        f"{base}{state}.sum{what}" in store.index_of
+        for base in bases
+        for state in ("", "_sparsity_off", "_sparsity_on")
+        for what in ("", ".peak_sustained")
+    )
 
 
 def _mix(parts: list[_Part], unused: NDArray[np.float64]) -> TensorPeak:

@@ -254,6 +254,26 @@ def test_operations_of_an_unknown_instruction_need_what_the_pipe_was_active_at_t
     assert wgmma["roofline_bound"] == "memory"
 
 
+def test_operations_whose_peak_is_not_known_need_what_the_pipe_was_active_at_the_most() -> None:
+    """mma.sync on a B200: pipe active 60 %; DRAM at 30 % and at 70 %."""
+    b200 = {"device__attribute_display_name": "NVIDIA B200",
+            "device__attribute_compute_capability_major": 10,
+            "device__attribute_multiprocessor_count": 148}  # fmt: skip
+    types = ("tf32_dst_fp32", "bf16_dst_fp32", "int8")
+    none = {f"sm__ops_path_tensor_src_{one}.sum": 0.0 for one in types}
+    none |= {f"sm__ops_path_tensor_{one}.sum": 0.0 for one in (
+        "src_fp64", "src_fp4_fp6_fp8_dst_fp16", "src_fp4_fp6_fp8_dst_fp32", "src_fp4_dst_fp32",
+        "op_utchmma_src_fp16_dst_fp16", "op_utchmma_src_fp16_dst_fp32",
+        "op_hmma_src_fp16_dst_fp16")}  # fmt: skip
+    work = none | {"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum": 1e11} | flop_counts()
+    label = label_of(b200, parts(tensor=60, dram=30, issue=20), dram_bytes(0.3), work)
+    assert (label["limiter"], label["roofline_bound"]) == ("tensor", "unknown")
+    assert (label["evidence"], label["ridge_point_flop_per_byte"]) == ("throughput", None)
+    assert "the peak of the instructions that did the work is not known" in label["reason"]
+    label = label_of(b200, parts(tensor=60, dram=70, issue=20), dram_bytes(0.7), work)
+    assert label["roofline_bound"] == "memory"
+
+
 def test_without_a_clock_flop_need_what_their_pipe_was_active_at_the_most() -> None:
     """At the boost clock they would need 45 %, at that of the launch unknown; DRAM 50 %."""
     metrics = launch(parts(dram=50, fma=60, issue=70), dram_bytes(0.5), fp32(0.60))
