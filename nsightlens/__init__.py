@@ -1,6 +1,7 @@
 """nsightlens: reads Nsight Compute reports and says what bounds each kernel launch, and why.
 
 - `nsightlens.errors`, `nsightlens.units`: exceptions; units of metrics.
+- `nsightlens.patterns`, `nsightlens.files`: globs; outputs written whole or not at all.
 - `nsightlens.tables`, `nsightlens.report`: Arrow schemas; the tables of a report in memory.
 - `nsightlens.ncurep`: the .ncu-rep file format, reader and writer.
 - `nsightlens.metrics`: our columns, from raw metrics in their spellings by architecture.

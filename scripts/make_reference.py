@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nsightlens
 from nsightlens import tables
 from nsightlens.metrics import launches_schema, stalls_schema
 
@@ -88,6 +90,26 @@ def api_page() -> str:
     return HEADER + intro + "\n" + "\n".join(map(_module_section, MODULES))
 
 
+def modules_page() -> str:
+    """Return the page that says in one line what each module is for."""
+    lines = [
+        "# Modules",
+        "",
+        "How they hang together is in [architecture](../architecture.md).",
+        "",
+    ]
+    package = ""
+    for found in pkgutil.walk_packages(nsightlens.__path__, "nsightlens."):
+        words = (importlib.import_module(found.name).__doc__ or "").splitlines()[0]
+        parent = found.name if found.ispkg else found.name.rpartition(".")[0]
+        if parent != package:
+            package = parent
+            lines += ["", f"## {package}", ""]
+        if not found.name.endswith("__main__"):
+            lines.append(f"- `{found.name}`: {words}")
+    return HEADER + "\n".join(lines) + "\n"
+
+
 def _module_section(name: str) -> str:
     module = importlib.import_module(name)
     parts = [f"## {name}\n\n{(module.__doc__ or '').splitlines()[0]}\n"]
@@ -127,6 +149,7 @@ def pages() -> dict[str, str]:
     return {
         "tables.md": tables_page(),
         "api.md": api_page(),
+        "modules.md": modules_page(),
         "cli.md": HEADER + cli_page(),
         "exit-codes.md": HEADER + exit_codes_page(),
     }

@@ -109,3 +109,12 @@ def test_the_picture_in_the_readme_is_what_the_demo_prints(
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     picture = readme.split("$ nsightlens demo\n")[1].split("```")[0].splitlines()
     assert shown[: len(picture)] == picture
+
+
+def test_the_package_names_each_of_its_parts_in_its_docstring() -> None:
+    """help(nsightlens) is a map."""
+    for path in (ROOT / "nsightlens").iterdir():
+        part = path.stem
+        if part.startswith("_") or (path.suffix != ".py" and not path.is_dir()):
+            continue
+        assert f"`nsightlens.{part}`" in (nsightlens.__doc__ or ""), part
