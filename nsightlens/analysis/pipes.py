@@ -155,10 +155,9 @@ def flop_work(fractions: Fractions) -> FlopWork:
     types = [INDEX["fp64"], INDEX["fp32"]]
     has_counts = np.all(~np.isnan(counted[types]) | (high[types] <= INACTIVE), axis=0)
     has_counts &= fractions.has_all_tensor_types | _is_tensor_explained(fractions)
-    # Counted, but not of what: the peak is not known.
-    has_counts &= ~(np.isnan(counted) & np.isinf(fractions.counted_most[: len(counted)])).any(
-        axis=0
-    )
+    # Counted, and the peak is not known.
+    has_no_peak = np.isnan(counted) & np.isinf(fractions.counted_most[: len(counted)])
+    has_counts &= ~has_no_peak.any(axis=0)
     return FlopWork(counted, low, high, most_active, has_counts)
 
 
