@@ -2,7 +2,8 @@
 
 - `nsightlens.errors`, `nsightlens.units`: exceptions; units of metrics.
 - `nsightlens.patterns`, `nsightlens.files`: globs; outputs written whole or not at all.
-- `nsightlens.tables`, `nsightlens.report`: Arrow schemas; the tables of a report in memory.
+- `nsightlens.tables`, `nsightlens.metric_store`, `nsightlens.report`: Arrow schemas; raw metrics;
+  the tables of a report in memory.
 - `nsightlens.ncurep`: the .ncu-rep file format, reader and writer.
 - `nsightlens.metrics`: our columns, from raw metrics in their spellings by architecture.
 - `nsightlens.devices`: peak rates of GPUs. `nsightlens.kernels`: families of kernel names.

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from nsightlens import tables, units
 from nsightlens.errors import MissingExtraError, MissingMetricError
+from nsightlens.metric_store import MetricKind, MetricStore, concat_stores
 from nsightlens.patterns import is_pattern, pattern_of
 
 if TYPE_CHECKING:
@@ -25,123 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MetricKind", "MetricStore", "Report", "concat_reports"]
-
-
-class MetricKind:
-    """How the report stores the value of a metric."""
-
-    NULL = 0
-    INTEGER = 1
-    DOUBLE = 2
-    TEXT = 3
-
-
-@dataclass(frozen=True, eq=False)
-class MetricStore:
-    """Every scalar value of every launch, as parallel columns with one entry per stored value.
-
-    Where a result stores a metric twice, the last one counts, as in NVIDIA's reader.
-
-    Parameters
-    ----------
-    launch_count
-        Number of launches; rows are 0 <= row < launch_count.
-    names
-        Metric names; ``name[i]`` is an index into it.
-    row, name, kind
-        Launch row, name index and `MetricKind` of each value. Shape (n,).
-    value
-        The value as float64; meaningless where kind is NULL or TEXT. Shape (n,).
-    integer
-        The exact value where kind is INTEGER. Shape (n,).
-    text
-        Values of kind TEXT by position i.
-    """
-
-    launch_count: int
-    names: tuple[str, ...]
-    row: NDArray[np.uint32]
-    name: NDArray[np.uint32]
-    kind: NDArray[np.uint8]
-    value: NDArray[np.float64]
-    integer: NDArray[np.uint64]
-    text: dict[int, str] = field(default_factory=dict)
-
-    @cached_property
-    def _entries_by_name(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Entries sorted by name (stable), and where each name begins in that order."""
-        order = np.argsort(self.name, kind="stable")
-        starts = np.searchsorted(self.name[order], np.arange(len(self.names) + 1))
-        return order, starts
-
-    @cached_property
-    def index_of(self) -> dict[str, int]:
-        """Index of each name."""
-        return {name: i for i, name in enumerate(self.names)}
-
-    def entries(self, name: str) -> NDArray[np.intp]:
-        """Return the positions of a metric's values, at most one per launch, in row order."""
-        index = self.index_of.get(name)
-        if index is None:
-            return np.empty(0, dtype=np.intp)
-        order, starts = self._entries_by_name
-        found = order[starts[index] : starts[index + 1]]
-        if len(found) < 2:
-            return found
-        rows = self.row[found]
-        is_last = np.append(rows[1:] != rows[:-1], True)
-        last: NDArray[np.intp] = found[is_last]
-        return last
-
-    def column(self, name: str) -> pa.Array:
-        """Return one metric as an Arrow array with one element per launch.
-
-        Returns
-        -------
-        pyarrow.Array
-            uint64 where every value is an integer, string where every value is text, else
-            float64. Null where the launch has no value. All null (float64) for an unknown name.
-        """
-        found = self.entries(name)
-        kinds = self.kind[found]
-        with_value = found[kinds != MetricKind.NULL]
-        kinds = kinds[kinds != MetricKind.NULL]
-        if len(with_value) and (kinds == MetricKind.TEXT).all():
-            texts: list[str | None] = [None] * self.launch_count
-            for entry in with_value.tolist():
-                texts[int(self.row[entry])] = self.text[entry]
-            return pa.array(texts, type=pa.string())
-        if len(with_value) and (kinds == MetricKind.INTEGER).all():
-            return self._scatter(with_value, self.integer)
-        return self._scatter(with_value[kinds != MetricKind.TEXT], self.value)
-
-    def _scatter(self, entries: NDArray[np.intp], source: NDArray[Any]) -> pa.Array:
-        values = np.zeros(self.launch_count, dtype=source.dtype)
-        missing = np.ones(self.launch_count, dtype=bool)
-        rows = self.row[entries]
-        values[rows] = source[entries]
-        missing[rows] = False
-        return pa.array(values, mask=missing)
-
-    def number(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return one metric as float64 and a mask that is true where the launch has a value."""
-        values = np.full(self.launch_count, np.nan)
-        has_value = np.zeros(self.launch_count, dtype=bool)
-        found = self.entries(name)
-        kinds = self.kind[found]
-        numeric = found[(kinds == MetricKind.INTEGER) | (kinds == MetricKind.DOUBLE)]
-        rows = self.row[numeric]
-        values[rows] = self.value[numeric]
-        has_value[rows] = True
-        return values, has_value
-
-    @cached_property
-    def _kept(self) -> NDArray[np.intp]:
-        """Entries in file order without those that a later one of the same launch replaces."""
-        key = self.row.astype(np.uint64) * max(len(self.names), 1) + self.name
-        _, first_from_end = np.unique(key[::-1], return_index=True)
-        return np.sort(len(key) - 1 - first_from_end)
+__all__ = ["Report", "concat_reports"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,7 +77,7 @@ class Report:
     def metrics(self) -> pa.Table:
         """Long table of every scalar metric, one row per launch and metric, in file order."""
         store = self.store
-        kept = store._kept
+        kept = store.kept_entries
         kinds = store.kind[kept]
         rows = pa.array(store.row[kept])
         no_number = (kinds == MetricKind.NULL) | (kinds == MetricKind.TEXT)
@@ -306,29 +191,6 @@ class Report:
         if keep.shape != (len(self),) or keep.dtype != bool:
             raise ValueError(f"keep must be {len(self)} truth values, one per launch")
         rows = np.flatnonzero(keep)
-        new_row = np.full(len(self), -1, dtype=np.int64)
-        new_row[rows] = np.arange(len(rows))
-        store = self.store
-        entries = (
-            np.flatnonzero(new_row[store.row] >= 0) if len(store.row) else np.empty(0, np.intp)
-        )
-        used, name = np.unique(store.name[entries], return_inverse=True)
-        kept_store = MetricStore(
-            launch_count=len(rows),
-            names=tuple(store.names[i] for i in used.tolist()),
-            row=new_row[store.row[entries]].astype(np.uint32),
-            name=name.astype(np.uint32),
-            kind=store.kind[entries],
-            value=store.value[entries],
-            integer=store.integer[entries],
-            text={
-                new: store.text[old]
-                for new, old in enumerate(entries.tolist())
-                if old in store.text
-            }
-            if store.text
-            else {},
-        )
         launches = self.launches.take(pa.array(rows))
         return replace(
             self,
@@ -337,7 +199,7 @@ class Report:
             rules=_of_launches(self.rules, launches),
             nvtx=_of_launches(self.nvtx, launches),
             instances=_of_launches(self.instances, launches),
-            store=kept_store,
+            store=self.store.take(rows),
             column_origins={
                 name: origin.take(pa.array(rows)) for name, origin in self.column_origins.items()
             },
@@ -393,7 +255,7 @@ def concat_reports(reports: Sequence[Report]) -> Report:
         rules=_concat([r.rules for r in reports]),
         nvtx=_concat([r.nvtx for r in reports]),
         sessions=_concat([r.sessions for r in reports]),
-        store=_concat_stores([r.store for r in reports]),
+        store=concat_stores([r.store for r in reports]),
         sources=tuple(path for r in reports for path in r.sources),
         warnings=tuple(text for r in reports for text in r.warnings),
         instances=_concat([r.instances for r in reports]),
@@ -435,28 +297,3 @@ def _concat_origins(reports: Sequence[Report]) -> dict[str, pa.Array]:
         ]
         joined[name] = pa.concat_arrays(parts).dictionary_encode()
     return joined
-
-
-def _concat_stores(stores: Sequence[MetricStore]) -> MetricStore:
-    names = tuple(dict.fromkeys(name for store in stores for name in store.names))
-    index_of = {name: i for i, name in enumerate(names)}
-    rows, name_ids = [], []
-    text: dict[int, str] = {}
-    first_row = first_entry = 0
-    for store in stores:
-        translate = np.array([index_of[name] for name in store.names] or [0], dtype=np.uint32)
-        rows.append(store.row + np.uint32(first_row))
-        name_ids.append(translate[store.name] if len(store.name) else store.name)
-        text.update({entry + first_entry: value for entry, value in store.text.items()})
-        first_row += store.launch_count
-        first_entry += len(store.row)
-    return MetricStore(
-        launch_count=first_row,
-        names=names,
-        row=np.concatenate(rows),
-        name=np.concatenate(name_ids),
-        kind=np.concatenate([store.kind for store in stores]),
-        value=np.concatenate([store.value for store in stores]),
-        integer=np.concatenate([store.integer for store in stores]),
-        text=text,
-    )

@@ -20,7 +20,7 @@ from nsightlens.devices.columns import metric, text_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore
+    from nsightlens.metric_store import MetricStore
 
 __all__ = ["PARTS", "Activity", "Part", "measure_activity", "part_of"]
 

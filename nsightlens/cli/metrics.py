@@ -38,7 +38,7 @@ LONG = ("report", "launch_id", "kernel", "metric", "kind", "value", "unit")
 NAMES = ("metric", "unit", "value_count", "launch_count")
 """Columns of the list of names."""
 _KINDS = ("null", "integer", "real", "text")
-"""Word for each `nsightlens.report.MetricKind`, by its number."""
+"""Word for each `nsightlens.metric_store.MetricKind`, by its number."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,7 @@ def _names(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) 
 
 
 def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
-    from nsightlens.report import MetricKind
+    from nsightlens.metric_store import MetricKind
     from nsightlens.units import unit_of
 
     for name in report.metric_names:

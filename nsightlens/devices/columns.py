@@ -12,7 +12,7 @@ from nsightlens.metrics.columns import sound
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore
+    from nsightlens.metric_store import MetricStore
 
 __all__ = ["first_known", "metric", "number_column", "text_column"]
 

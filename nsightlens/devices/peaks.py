@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore, Report
+    from nsightlens.metric_store import MetricStore
+    from nsightlens.report import Report
 
 __all__ = ["PEAK_SOURCES", "SHORT_LAUNCH_NS", "PeakRates", "peak_rates"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore
+    from nsightlens.metric_store import MetricStore
 
 __all__ = ["MMA_SYNC_SHARE", "TensorPeak", "resource_of_column", "tensor_peak"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore
+    from nsightlens.metric_store import MetricStore
 
 __all__ = ["Evaluated", "NumberColumns", "count_array", "evaluate_first", "origin_array", "sound"]
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nsightlens.metric_store import MetricStore
     from nsightlens.metrics.stalls import StallProfile
-    from nsightlens.report import MetricStore
 
 __all__ = ["SOURCES", "derive_launch_columns", "launches_schema"]
 

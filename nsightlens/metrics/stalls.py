@@ -20,7 +20,7 @@ from nsightlens.tables import STALL_REASONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nsightlens.report import MetricStore
+    from nsightlens.metric_store import MetricStore
 
 __all__ = [
     "LATENCY_FORMULAS",

@@ -38,7 +38,7 @@ Kind = Literal["kernel", "range", "cmdlist", "graph"]
 
 
 class ValueKind:
-    """How a value is stored; the numbers are those of `nsightlens.report.MetricKind`."""
+    """How a value is stored; the numbers are those of `nsightlens.metric_store.MetricKind`."""
 
     NULL = 0
     INTEGER = 1

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
+from nsightlens.metric_store import MetricStore
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_ncu_rep
 from nsightlens.patterns import pattern_of
@@ -22,7 +23,7 @@ from nsightlens.readers.side_tables import (
     rules_table,
     sessions_table,
 )
-from nsightlens.report import MetricStore, Report
+from nsightlens.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.metric_store import MetricKind
 from nsightlens.readers.columns import category, constant
-from nsightlens.report import MetricKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

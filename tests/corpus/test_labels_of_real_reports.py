@@ -15,13 +15,14 @@ from nsightlens.analysis import classify
 from nsightlens.analysis.label import EVIDENCES
 from nsightlens.devices import PEAK_SOURCES, peak_rates, rate_of
 from nsightlens.devices.columns import metric, number_column
+from nsightlens.metric_store import MetricKind
 from nsightlens.readers import open_report
-from nsightlens.report import MetricKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nsightlens.report import MetricStore, Report
+    from nsightlens.metric_store import MetricStore
+    from nsightlens.report import Report
 
 pytestmark = pytest.mark.corpus
 

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.metric_store import MetricKind, MetricStore
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
-from nsightlens.report import MetricKind, MetricStore, Report
+from nsightlens.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

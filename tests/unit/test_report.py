@@ -12,7 +12,8 @@ import pytest
 
 from nsightlens import tables
 from nsightlens.errors import MissingMetricError
-from nsightlens.report import MetricKind, MetricStore, Report, concat_reports
+from nsightlens.metric_store import MetricKind, MetricStore
+from nsightlens.report import Report, concat_reports
 
 Value = int | float | str | None
 
