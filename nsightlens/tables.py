@@ -282,7 +282,9 @@ SESSIONS: tuple[Column, ...] = (
     ),
     _text("cache_control", "what ncu did to the caches before each pass"),
     _text("replay_mode", "kernel, application, range or app-range"),
-    Column("created_at", pa.timestamp("s", tz="UTC"), "", "when the report was made"),
+    Column(
+        "created_at", pa.timestamp("ms", tz="UTC"), "", "when the report was made, to the second"
+    ),
     _text("operating_system", "operating system of the profiled machine"),
     Column("device_names", pa.list_(pa.string()), "", "GPUs that the session describes"),
 )
@@ -325,7 +327,8 @@ LABELS: tuple[Column, ...] = (
         "key",
         pa.string(),
         "",
-        "names the launch in the same way in every report of the same program",
+        "names the launch in the same way in every report of the same program; unique together with"
+        " report",
     ),
     _category("report", "path of the report, as it was given; null for a group over several"),
     Column("launch_id", pa.uint32(), "", "position of the result in its report; null for a group"),

@@ -119,7 +119,7 @@ def sessions_table(
             "cache_control": [s.cache_control for s in sessions],
             "replay_mode": [s.replay_mode for s in sessions],
             "created_at": pa.array(
-                [_unix_seconds(s) for s in sessions], type=pa.timestamp("s", tz="UTC")
+                [_unix_milliseconds(s) for s in sessions], type=pa.timestamp("ms", tz="UTC")
             ),
             "operating_system": [s.operating_system for s in sessions],
             "device_names": [list(s.device_names) for s in sessions],
@@ -147,10 +147,10 @@ def _version(session: SessionInfo, *providers: str) -> str | None:
     return next((session.versions[name] for name in providers if name in session.versions), None)
 
 
-def _unix_seconds(session: SessionInfo) -> int | None:
+def _unix_milliseconds(session: SessionInfo) -> int | None:
     """Return the time of creation, unless it is beyond what a calendar knows (a damaged file)."""
     seconds = session.creation_time
-    return seconds if seconds is not None and seconds < 2**36 else None
+    return 1000 * seconds if seconds is not None and seconds < 2**36 else None
 
 
 def instances_table(path: str, content: NcuRepFile) -> pa.Table:

@@ -210,13 +210,11 @@ def read_export(folder: str | os.PathLike[str]) -> dict[str, pa.Table]:
 
 
 def _with_types_of_tables(table: pa.Table) -> pa.Table:
-    """Undo what Parquet changes: it has no time stamp in seconds and renames items of lists."""
+    """Undo what Parquet changes: it renames the items of lists."""
     import pyarrow as pa  # noqa: PLC0415
 
     types = {
-        column.name: column.type
-        for column in tables.SESSIONS
-        if pa.types.is_timestamp(column.type) or pa.types.is_list(column.type)
+        column.name: column.type for column in tables.SESSIONS if pa.types.is_list(column.type)
     }
     fields = [
         field.with_type(types[field.name]) if field.name in types else field
