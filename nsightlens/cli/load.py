@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nsightlens.report import Report
 
-__all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "passing"]
+__all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "noticed", "passing"]
 
 
 class Unread(NamedTuple):
@@ -130,7 +130,8 @@ def load(
             say("error", str(other.error))
         raise first.error
     report = concat_reports(reports)
-    _tell_what_was_noticed(report)
+    for text in noticed(report):
+        say("warning", text)
     return Loaded(report, tuple(reports), tuple(unread))
 
 
@@ -167,17 +168,16 @@ def _told_by(progress: Progress, index: int, count: int) -> Callable[[str, int, 
     return lambda path, _done, _total: progress.update(path, index + 1, count)
 
 
-def _tell_what_was_noticed(report: Report) -> None:
-    for text in report.warnings:
-        say("warning", text)
+def noticed(report: Report) -> list[str]:
+    """Return what a reader of the answer must know of the files, one sentence each."""
     with_launches = set(report.launches["report"].unique().to_pylist()) if len(report) else set()
-    for source in report.sources:
-        if source not in with_launches:
-            say(
-                "warning",
-                f"{source}: the file is sound and holds no launch: ncu profiled nothing. "
-                "Check its filters (-k, --nvtx-include, -c) and that the program ran kernels.",
-            )
+    empty = [
+        f"{source}: the file is sound and holds no launch: ncu profiled nothing. "
+        "Check its filters (-k, --nvtx-include, -c) and that the program ran kernels."
+        for source in report.sources
+        if source not in with_launches
+    ]
+    return [*report.warnings, *empty]
 
 
 def passing(args: argparse.Namespace, report: Report) -> NDArray[np.bool_]:

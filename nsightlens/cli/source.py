@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
+from nsightlens.cli.load import noticed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,6 @@ def source_of(loaded: Loaded, options: Mapping[str, Any]) -> dict[str, Any]:
             for fact in facts_of(loaded.report)
         ],
         "unread": [{"path": path, "error": str(error)} for path, error in loaded.unread],
-        "warnings": list(loaded.report.warnings),
+        "warnings": noticed(loaded.report),
         "options": {name: value for name, value in options.items() if value is not None},
     }

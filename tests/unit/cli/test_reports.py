@@ -62,7 +62,9 @@ def test_a_sound_report_without_launches_is_told_and_answers_empty(run: CommandL
     assert table.code == 0
     assert "holds no launch" in table.err
     assert "no launches" in table.out
-    assert json.loads(run("classify", "none.ncu-rep", "-f", "json").out)["rows"] == []
+    answer = json.loads(run("classify", "none.ncu-rep", "-f", "json").out)
+    assert answer["rows"] == []
+    assert "holds no launch" in answer["source"]["warnings"][0]
     assert run("classify", "none.ncu-rep", "-f", "csv").out.count("\r\n") == 1
     assert run("classify", "none.ncu-rep", "-f", "markdown").code == 0
     for by in ("kernel", "family"):
