@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Report", "concat_reports"]
+__all__ = ["Report", "concat_reports", "rows_of_launches"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,10 +195,10 @@ class Report:
         return replace(
             self,
             launches=launches,
-            stalls=_of_launches(self.stalls, launches),
-            rules=_of_launches(self.rules, launches),
-            nvtx=_of_launches(self.nvtx, launches),
-            instances=_of_launches(self.instances, launches),
+            stalls=rows_of_launches(self.stalls, launches),
+            rules=rows_of_launches(self.rules, launches),
+            nvtx=rows_of_launches(self.nvtx, launches),
+            instances=rows_of_launches(self.instances, launches),
             store=self.store.take(rows),
             column_origins={
                 name: origin.take(pa.array(rows)) for name, origin in self.column_origins.items()
@@ -263,7 +263,7 @@ def concat_reports(reports: Sequence[Report]) -> Report:
     )
 
 
-def _of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:
+def rows_of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:
     """Keep the rows of ``table`` whose (report, launch_id) is in ``launches``, in their order."""
     if not table.num_rows:
         return table

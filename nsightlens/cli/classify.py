@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from nsightlens.analysis.classification import By
+    from nsightlens.analysis.classification import By, Classification
     from nsightlens.cli.load import Loaded
     from nsightlens.render.facts import ReportFacts
     from nsightlens.report import Report
@@ -71,28 +71,32 @@ def run(args: argparse.Namespace) -> int:
     found = find(args)
     check_output(args, found.paths)
     loaded = load(args, found)
-    report, labels = labels_of(args, loaded.report, args.by)
+    report, result = labels_of(args, loaded.report, args.by)
+    labels = result.labels
     order = _order(labels, args.by, args.sort)[: args.limit]
     write_result(args, _pieces(args, loaded, report, labels, order))
     return loaded.finish()
 
 
-def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report, pa.Table]:
+def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report, Classification]:
     """Return the launches that pass the filters, and their labels.
 
     Launches are labelled before they are filtered: a key counts the launches of one kind in the
-    whole report, so that it does not depend on the filter.
+    whole report, so that it does not depend on the filter. ``resources`` of the result are those
+    of the launches that were labelled.
     """
+    from dataclasses import replace
+
     from nsightlens.analysis import classify
 
     if by != "launch":
         kept = filtered(args, report)
-        return kept, classify(kept, by=by).labels
-    labels = classify(report).labels
+        return kept, classify(kept, by=by)
+    result = classify(report)
     if not has_filters(args):
-        return report, labels
+        return report, result
     keep = passing(args, report)
-    return report.filter(keep), _with_shares(labels.filter(keep))
+    return report.filter(keep), replace(result, labels=_with_shares(result.labels.filter(keep)))
 
 
 def _with_shares(labels: pa.Table) -> pa.Table:

@@ -59,7 +59,7 @@ def _folder(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder."""
-    from nsightlens.analysis import classify
+    from nsightlens.report import rows_of_launches
     from nsightlens.store import check_export_place, write_export
 
     found = find(args)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if len(loaded.report):
         # An error where a pattern matches nothing, before anything is written.
         loaded.report.matching_metric_names(args.instances or ())
-    report, labels = labels_of(args, loaded.report, "launch")
+    report, result = labels_of(args, loaded.report, "launch")
     tables = {
         "launches": report.launches,
         "stalls": report.stalls,
@@ -77,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
         "nvtx": report.nvtx,
         "sessions": report.sessions,
         **({"instances": report.instances} if args.instances else {}),
-        "labels": labels,
-        "resources": classify(report).resources,
+        "labels": result.labels,
+        "resources": rows_of_launches(result.resources, report.launches),
     }
     write_export(args.output, tables, sources=report.sources, force=args.force)
     counts = ", ".join(f"{name} {table.num_rows}" for name, table in tables.items())
