@@ -9,12 +9,13 @@ table, ``nsightlens.cli.exit_codes``. Imports nothing; everything else may impor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
+    "CompressedReportError",
     "FieldMissingError",
     "FilterError",
     "MissingExtraError",
@@ -24,9 +25,11 @@ __all__ = [
     "NsightLensWarning",
     "OutputError",
     "OutputExistsError",
+    "ReaderFailedError",
     "ReportFormatError",
     "ReportNotFoundError",
     "SalvageWarning",
+    "ScannerError",
     "StringIndexError",
     "TrailingBytesError",
     "TruncatedReportError",
@@ -36,7 +39,23 @@ __all__ = [
 
 
 class NsightLensError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Root of every error that this package raises on purpose.
+
+    Errors can be pickled, so that one raised in another process reaches the caller whole.
+    """
+
+    def __reduce__(self) -> tuple[Callable[..., NsightLensError], tuple[Any, ...]]:
+        # Not by calling the class: its parameters are not what Exception keeps as args.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[NsightLensError], args: tuple[Any, ...], state: dict[str, Any]
+) -> NsightLensError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class ReportNotFoundError(NsightLensError, FileNotFoundError):
@@ -116,6 +135,14 @@ class StringIndexError(ReportFormatError):
     """A metric refers to a name that no string table of the file defines."""
 
 
+class CompressedReportError(ReportFormatError):
+    """The compressed data around a report is damaged or cut, or expands beyond what is there."""
+
+
+class ReaderFailedError(ReportFormatError):
+    """The process that read the file ended early, or NVIDIA's reader did not give all it holds."""
+
+
 class MissingMetricError(NsightLensError, KeyError):
     """A metric was asked for by name and no launch of the report has it."""
 
@@ -142,6 +169,10 @@ class MissingExtraError(NsightLensError, ImportError):
             f"{purpose} needs {package}, which is not installed. "
             f'Install it with: pip install "nsightlens[{extra}]"'
         )
+
+
+class ScannerError(NsightLensError, ImportError):
+    """The compiled scanner was asked for, and this installation has none."""
 
 
 class FilterError(NsightLensError, ValueError):
