@@ -1,93 +1,181 @@
-"""MetricStore: every raw metric of every launch, kept once, as flat columns.
+"""MetricStore: every raw metric of every launch, kept once, one column per metric.
 
-`nsightlens.readers` fills it, `nsightlens.metrics` derives columns from it, and
-`nsightlens.report` shows it as a long table or one column per metric.
+Readers fill it (`nsightlens.ncurep` straight from the bytes of a report), `nsightlens.metrics`
+derives columns from it, and `nsightlens.report` shows it as a long table or one column per metric.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["MetricKind", "MetricStore", "concat_stores"]
+__all__ = [
+    "ABSENT",
+    "Absent",
+    "LongMetrics",
+    "MetricColumn",
+    "MetricKind",
+    "MetricStore",
+    "StorePart",
+    "concat_stores",
+    "number_array",
+    "store_of_values",
+    "validity_of",
+]
 
 
 class MetricKind:
-    """How the report stores the value of a metric."""
+    """How a report stores the value of a metric.
 
-    NULL = 0
-    INTEGER = 1
-    DOUBLE = 2
-    TEXT = 3
+    ABSENT: the launch does not have the metric. NULL: it has it, without a value of its own.
+    """
+
+    ABSENT = 0
+    NULL = 1
+    INTEGER = 2
+    DOUBLE = 3
+    TEXT = 4
+
+
+class Absent(Enum):
+    """The type of `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+"""In `store_of_values`: the launch does not have the metric at all."""
+
+_NO_TEXTS = pa.array([], type=pa.string())
+
+
+class MetricColumn(NamedTuple):
+    """One metric of n launches.
+
+    ``raw`` holds the bits of a float64, a uint64, or the index of a text, as ``kind``
+    (`MetricKind`) says for each launch. Shapes (n,), dtypes uint64 and uint8.
+    """
+
+    raw: NDArray[np.uint64]
+    kind: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class StorePart:
+    """The metrics of consecutive launches, such as those of one file.
+
+    Parameters
+    ----------
+    launch_count
+        Number of launches n.
+    columns
+        A column of n launches per metric, in the order in which the file first stores them.
+    texts
+        Values of kind TEXT, by the index that ``raw`` holds.
+    rounding
+        For values that were read from printed text: how far the true value may lie from it, in
+        the metric's unit, shape (n,); 0 where it was printed exactly. A metric that is not in it
+        is exact.
+    """
+
+    launch_count: int
+    columns: Mapping[str, MetricColumn]
+    texts: pa.StringArray = field(default_factory=lambda: _NO_TEXTS)
+    rounding: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+
+class LongMetrics(NamedTuple):
+    """Every stored value of a `MetricStore`, by launch and then in the order of its names.
+
+    ``row`` is the launch, ``name`` an index into ``names`` of the store, ``kind`` a `MetricKind`
+    (never ABSENT), ``value`` float64 (meaningless for NULL and TEXT), ``integer`` the exact value
+    of an INTEGER, ``text`` an Arrow array, null but for TEXT, ``rounding`` as in `StorePart`.
+    Shapes (m,).
+    """
+
+    row: NDArray[np.intp]
+    name: NDArray[np.intp]
+    kind: NDArray[np.uint8]
+    value: NDArray[np.float64]
+    integer: NDArray[np.uint64]
+    text: pa.StringArray
+    rounding: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class MetricStore:
-    """Every scalar value of every launch, as parallel columns with one entry per stored value.
+    """Every scalar value of every launch, as one column per metric.
 
     Where a result stores a metric twice, the last one counts, as in NVIDIA's reader.
 
     Parameters
     ----------
-    launch_count
-        Number of launches; rows are 0 <= row < launch_count.
-    names
-        Metric names; ``name[i]`` is an index into it.
-    row, name, kind
-        Launch row, name index and `MetricKind` of each value. Shape (n,).
-    value
-        The value as float64; meaningless where kind is NULL or TEXT. Shape (n,).
-    integer
-        The exact value where kind is INTEGER. Shape (n,).
-    text
-        Values of kind TEXT by position i.
+    parts
+        The launches of each file, one behind the other.
     """
 
-    launch_count: int
-    names: tuple[str, ...]
-    row: NDArray[np.uint32]
-    name: NDArray[np.uint32]
-    kind: NDArray[np.uint8]
-    value: NDArray[np.float64]
-    integer: NDArray[np.uint64]
-    text: dict[int, str] = field(default_factory=dict)
+    parts: tuple[StorePart, ...]
 
     @cached_property
-    def _entries_by_name(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Entries sorted by name (stable), and where each name begins in that order."""
-        # NumPy sorts 16-bit integers by radix, several times faster than wider ones.
-        is_narrow = len(self.names) < 1 << 16
-        order = np.argsort(self.name.astype(np.uint16) if is_narrow else self.name, kind="stable")
-        starts = np.searchsorted(self.name[order], np.arange(len(self.names) + 1))
-        return order, starts
+    def launch_count(self) -> int:
+        """Number of launches n; rows are 0 <= row < n."""
+        return sum(part.launch_count for part in self.parts)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all metrics that some launch has."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
 
     @cached_property
     def index_of(self) -> dict[str, int]:
         """Index of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
-    def entries(self, name: str) -> NDArray[np.intp]:
-        """Return the positions of a metric's values, at most one per launch, in row order."""
-        index = self.index_of.get(name)
-        if index is None:
-            return np.empty(0, dtype=np.intp)
-        order, starts = self._entries_by_name
-        found = order[starts[index] : starts[index + 1]]
-        if len(found) < 2:
-            return found
-        rows = self.row[found]
-        is_last = np.append(rows[1:] != rows[:-1], True)
-        last: NDArray[np.intp] = found[is_last]
-        return last
+    def kind(self, name: str) -> NDArray[np.uint8]:
+        """Return the `MetricKind` of one metric in every launch. Shape (n,)."""
+        return self._joined(
+            [
+                part.columns[name].kind
+                if name in part.columns
+                else np.zeros(part.launch_count, dtype=np.uint8)
+                for part in self.parts
+            ],
+            np.uint8,
+        )
+
+    def number(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return one metric as float64 and a mask that is true where the launch has a value."""
+        pieces = [_numbers(part, name) for part in self.parts]
+        return (
+            self._joined([values for values, _ in pieces], np.float64),
+            self._joined([has_value for _, has_value in pieces], np.bool_),
+        )
+
+    def rounding(self, name: str) -> NDArray[np.float64]:
+        """Return how far each true value may lie from the stored one, in the metric's unit.
+
+        0 where the value is exact, as every value of a .ncu-rep file is; NaN where the launch has
+        no number. Shape (n,).
+        """
+        pieces = [
+            np.where(
+                _numbers(part, name)[1],
+                part.rounding.get(name, np.zeros(part.launch_count)),
+                np.nan,
+            )
+            for part in self.parts
+        ]
+        return self._joined(pieces, np.float64)
 
     def column(self, name: str) -> pa.Array:
         """Return one metric as an Arrow array with one element per launch.
@@ -98,45 +186,36 @@ class MetricStore:
             uint64 where every value is an integer, string where every value is text, else
             float64. Null where the launch has no value. All null (float64) for an unknown name.
         """
-        found = self.entries(name)
-        kinds = self.kind[found]
-        with_value = found[kinds != MetricKind.NULL]
-        kinds = kinds[kinds != MetricKind.NULL]
-        if len(with_value) and (kinds == MetricKind.TEXT).all():
-            texts: list[str | None] = [None] * self.launch_count
-            for entry in with_value.tolist():
-                texts[int(self.row[entry])] = self.text[entry]
-            return pa.array(texts, type=pa.string())
-        if len(with_value) and (kinds == MetricKind.INTEGER).all():
-            return self._scatter(with_value, self.integer)
-        return self._scatter(with_value[kinds != MetricKind.TEXT], self.value)
+        with_column = [part for part in self.parts if name in part.columns]
+        kinds = {int(kind) for part in with_column for kind in _distinct(part.columns[name].kind)}
+        kinds -= {MetricKind.ABSENT, MetricKind.NULL}
+        if kinds == {MetricKind.TEXT}:
+            return pa.concat_arrays([_texts(part, name) for part in self.parts])
+        if kinds == {MetricKind.INTEGER}:
+            pieces = [_integers(part, name) for part in self.parts]
+            values = self._joined([piece for piece, _ in pieces], np.uint64)
+            return number_array(
+                values, self._joined([has_value for _, has_value in pieces], np.bool_)
+            )
+        return number_array(*self.number(name))
 
-    def _scatter(self, entries: NDArray[np.intp], source: NDArray[Any]) -> pa.Array:
-        values = np.zeros(self.launch_count, dtype=source.dtype)
-        missing = np.ones(self.launch_count, dtype=bool)
-        rows = self.row[entries]
-        values[rows] = source[entries]
-        missing[rows] = False
-        return pa.array(values, mask=missing)
-
-    def number(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return one metric as float64 and a mask that is true where the launch has a value."""
-        values = np.full(self.launch_count, np.nan)
-        has_value = np.zeros(self.launch_count, dtype=bool)
-        found = self.entries(name)
-        kinds = self.kind[found]
-        numeric = found[(kinds == MetricKind.INTEGER) | (kinds == MetricKind.DOUBLE)]
-        rows = self.row[numeric]
-        values[rows] = self.value[numeric]
-        has_value[rows] = True
-        return values, has_value
-
-    @cached_property
-    def kept_entries(self) -> NDArray[np.intp]:
-        """Entries in file order without those that a later one of the same launch replaces."""
-        key = self.row.astype(np.uint64) * max(len(self.names), 1) + self.name
-        _, first_from_end = np.unique(key[::-1], return_index=True)
-        return np.sort(len(key) - 1 - first_from_end)
+    def long(self) -> LongMetrics:
+        """Return every stored value."""
+        pieces = []
+        first_row = 0
+        for part in self.parts:
+            piece = _long(part, self.index_of)
+            pieces.append(piece._replace(row=piece.row + first_row))
+            first_row += part.launch_count
+        if len(pieces) == 1:
+            return pieces[0]
+        columns: list[Any] = [
+            (pa.concat_arrays if name == "text" else np.concatenate)(
+                [getattr(piece, name) for piece in pieces]
+            )
+            for name in LongMetrics._fields
+        ]
+        return LongMetrics(*columns)
 
     def take(self, rows: NDArray[np.intp]) -> MetricStore:
         """Return the store of some launches, in this order of rows, without unused names.
@@ -146,44 +225,164 @@ class MetricStore:
         rows
             Launch rows to keep, ascending. Shape (k,).
         """
-        new_row = np.full(self.launch_count, -1, dtype=np.int64)
-        new_row[rows] = np.arange(len(rows))
-        entries = np.flatnonzero(new_row[self.row] >= 0) if len(self.row) else np.empty(0, np.intp)
-        used, name = np.unique(self.name[entries], return_inverse=True)
-        positions = enumerate(entries.tolist()) if self.text else ()
-        return MetricStore(
-            launch_count=len(rows),
-            names=tuple(self.names[i] for i in used.tolist()),
-            row=new_row[self.row[entries]].astype(np.uint32),
-            name=name.astype(np.uint32),
-            kind=self.kind[entries],
-            value=self.value[entries],
-            integer=self.integer[entries],
-            text={new: self.text[old] for new, old in positions if old in self.text},
-        )
+        parts = []
+        first_row = 0
+        for part in self.parts:
+            begin, end = np.searchsorted(rows, (first_row, first_row + part.launch_count))
+            parts.append(_taken(part, rows[begin:end] - first_row))
+            first_row += part.launch_count
+        return MetricStore(tuple(parts))
+
+    @staticmethod
+    def _joined(pieces: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate(pieces) if pieces else np.empty(0, dtype=dtype)
+
+
+def _distinct(kind: NDArray[np.uint8]) -> NDArray[np.intp]:
+    # Several times faster than np.unique, which sorts.
+    return np.flatnonzero(np.bincount(kind, minlength=1))
+
+
+def _numbers(part: StorePart, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    found = part.columns.get(name)
+    if found is None:
+        return np.full(part.launch_count, np.nan), np.zeros(part.launch_count, dtype=bool)
+    raw, kind = found
+    is_double = kind == MetricKind.DOUBLE
+    if is_double.all():
+        return raw.view(np.float64), is_double
+    is_integer = kind == MetricKind.INTEGER
+    values = np.where(is_double, raw.view(np.float64), np.nan)
+    values[is_integer] = raw[is_integer]
+    return values, is_double | is_integer
+
+
+def _integers(part: StorePart, name: str) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    found = part.columns.get(name)
+    if found is None:
+        missing = np.zeros(part.launch_count, dtype=bool)
+        return np.zeros(part.launch_count, dtype=np.uint64), missing
+    return found.raw, found.kind == MetricKind.INTEGER
+
+
+def _texts(part: StorePart, name: str) -> pa.StringArray:
+    found = part.columns.get(name)
+    if found is None:
+        return pa.nulls(part.launch_count, pa.string())
+    return part.texts.take(number_array(found.raw, found.kind == MetricKind.TEXT))
+
+
+def _long(part: StorePart, index_of: Mapping[str, int]) -> LongMetrics:
+    count = part.launch_count
+    columns = list(part.columns.values())
+    kinds = _stacked([column.kind for column in columns], count, np.uint8)
+    row, column_index = np.nonzero(kinds.T)
+    kind = kinds[column_index, row]
+    raw = _stacked([column.raw for column in columns], count, np.uint64)[column_index, row]
+    is_integer, is_double = kind == MetricKind.INTEGER, kind == MetricKind.DOUBLE
+    value = np.where(is_double, raw.view(np.float64), 0.0)
+    value[is_integer] = raw[is_integer]
+    rounding = np.zeros(len(row))
+    if part.rounding:
+        exact = np.zeros(count)
+        table = np.array([part.rounding.get(name, exact) for name in part.columns])
+        rounding = table[column_index, row]
+    name_index = np.array([index_of[name] for name in part.columns], dtype=np.intp)
+    return LongMetrics(
+        row=row,
+        name=name_index[column_index] if columns else np.empty(0, dtype=np.intp),
+        kind=kind,
+        value=value,
+        integer=np.where(is_integer, raw, np.uint64(0)),
+        text=part.texts.take(number_array(raw, kind == MetricKind.TEXT)),
+        rounding=rounding,
+    )
+
+
+def _stacked(columns: Sequence[NDArray[Any]], count: int, dtype: Any) -> NDArray[Any]:
+    return np.stack(columns) if columns else np.empty((0, count), dtype=dtype)
+
+
+def _taken(part: StorePart, rows: NDArray[np.intp]) -> StorePart:
+    columns = {
+        name: MetricColumn(column.raw[rows], column.kind[rows])
+        for name, column in part.columns.items()
+        if column.kind[rows].any()
+    }
+    rounding = {name: one[rows] for name, one in part.rounding.items() if name in columns}
+    return StorePart(len(rows), columns, part.texts, rounding)
 
 
 def concat_stores(stores: Sequence[MetricStore]) -> MetricStore:
     """Join stores: the launches of each follow those of the one before it."""
-    names = tuple(dict.fromkeys(name for store in stores for name in store.names))
-    index_of = {name: i for i, name in enumerate(names)}
-    rows, name_ids = [], []
-    text: dict[int, str] = {}
-    first_row = first_entry = 0
-    for store in stores:
-        translate = np.array([index_of[name] for name in store.names] or [0], dtype=np.uint32)
-        rows.append(store.row + np.uint32(first_row))
-        name_ids.append(translate[store.name] if len(store.name) else store.name)
-        text.update({entry + first_entry: value for entry, value in store.text.items()})
-        first_row += store.launch_count
-        first_entry += len(store.row)
-    return MetricStore(
-        launch_count=first_row,
-        names=names,
-        row=np.concatenate(rows),
-        name=np.concatenate(name_ids),
-        kind=np.concatenate([store.kind for store in stores]),
-        value=np.concatenate([store.value for store in stores]),
-        integer=np.concatenate([store.integer for store in stores]),
-        text=text,
+    return MetricStore(tuple(part for store in stores for part in store.parts))
+
+
+def store_of_values(
+    launch_count: int,
+    values: Mapping[str, Sequence[int | float | str | Absent | None]],
+    rounding: Mapping[str, NDArray[np.float64]] | None = None,
+) -> MetricStore:
+    """Return a store of values that are Python objects.
+
+    Parameters
+    ----------
+    launch_count
+        Number of launches n.
+    values
+        Per metric, one value for each launch: an integer of at most 64 bits without sign, a
+        number, a text, None for a metric that is stored without a value, or `ABSENT`.
+    rounding
+        See `StorePart`.
+
+    Examples
+    --------
+    >>> store = store_of_values(2, {"a": [1, ABSENT], "b": [0.5, None]})
+    >>> store.column("a").to_pylist(), store.column("b").to_pylist()
+    ([1, None], [0.5, None])
+    """
+    texts: dict[str, int] = {}
+    columns: dict[str, MetricColumn] = {}
+    for name, given in values.items():
+        raw = np.zeros(launch_count, dtype=np.uint64)
+        kind = np.zeros(launch_count, dtype=np.uint8)
+        as_double = raw.view(np.float64)
+        for row, value in enumerate(given):
+            if value is None:
+                kind[row] = MetricKind.NULL
+            elif isinstance(value, str):
+                kind[row], raw[row] = MetricKind.TEXT, texts.setdefault(value, len(texts))
+            elif isinstance(value, float):
+                kind[row], as_double[row] = MetricKind.DOUBLE, value
+            elif isinstance(value, int):
+                kind[row], raw[row] = MetricKind.INTEGER, value
+        columns[name] = MetricColumn(raw, kind)
+    part = StorePart(launch_count, columns, pa.array(texts, type=pa.string()), rounding or {})
+    return MetricStore((part,))
+
+
+def number_array(values: NDArray[Any], has_value: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return numbers as an Arrow array without copying them, null where there is no value.
+
+    Parameters
+    ----------
+    values
+        One number per row, of a type that Arrow has too. Shape (n,).
+    has_value
+        Shape (n,); None where every row has a value.
+    """
+    values = np.ascontiguousarray(values)
+    validity, null_count = validity_of(has_value)
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)], null_count
     )
+
+
+def validity_of(has_value: NDArray[np.bool_] | None) -> tuple[pa.Buffer | None, int]:
+    """Return the validity bitmap of an Arrow array and its number of nulls; see `number_array`."""
+    if has_value is None or has_value.all():
+        return None, 0
+    null_count = len(has_value) - int(np.count_nonzero(has_value))
+    return pa.py_buffer(np.packbits(has_value, bitorder="little")), null_count

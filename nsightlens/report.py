@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from nsightlens import tables, units
 from nsightlens.errors import MissingExtraError, MissingMetricError
-from nsightlens.metric_store import MetricKind, MetricStore, concat_stores
+from nsightlens.metric_store import MetricKind, MetricStore, concat_stores, number_array
 from nsightlens.patterns import is_pattern, pattern_of
 
 if TYPE_CHECKING:
@@ -75,39 +75,31 @@ class Report:
 
     @cached_property
     def metrics(self) -> pa.Table:
-        """Long table of every scalar metric, one row per launch and metric, in file order."""
+        """Long table of every scalar metric, one row per launch and metric.
+
+        Launches are in file order; the metrics of each in the order in which the file first
+        stores them.
+        """
         store = self.store
-        kept = store.kept_entries
-        kinds = store.kind[kept]
-        rows = pa.array(store.row[kept])
-        no_number = (kinds == MetricKind.NULL) | (kinds == MetricKind.TEXT)
-        texts = pa.nulls(len(kept), pa.string())
-        if store.text:
-            texts = pa.array([store.text.get(entry) for entry in kept.tolist()], type=pa.string())
-        name = pa.DictionaryArray.from_arrays(
-            pa.array(store.name[kept].astype(np.int32)), pa.array(store.names, type=pa.string())
-        )
-        unit_names = [units.unit_of(metric) for metric in store.names]
-        known_units = sorted({unit for unit in unit_names if unit is not None})
-        unit_index = np.array(
-            [-1 if u is None else known_units.index(u) for u in unit_names] or [0], dtype=np.int32
-        )
-        unit_of_row = unit_index[store.name[kept]] if len(kept) else np.empty(0, dtype=np.int32)
-        unit = pa.DictionaryArray.from_arrays(
-            pa.array(unit_of_row, mask=unit_of_row < 0), pa.array(known_units, type=pa.string())
-        )
+        found = store.long()
+        rows = number_array(found.row)
+        is_number = (found.kind == MetricKind.INTEGER) | (found.kind == MetricKind.DOUBLE)
         return tables.table_of(
             tables.schema_of(tables.METRICS),
             {
                 "report": self.launches["report"].combine_chunks().take(rows),
                 "launch_id": self.launches["launch_id"].combine_chunks().take(rows),
-                "metric": name,
-                "value": pa.array(store.value[kept], mask=no_number),
-                "integer": pa.array(store.integer[kept], mask=kinds != MetricKind.INTEGER),
-                "text": texts,
-                "unit": unit,
+                "metric": pa.DictionaryArray.from_arrays(
+                    number_array(found.name.astype(np.int32)),
+                    pa.array(store.names, type=pa.string()),
+                ),
+                "value": number_array(found.value, is_number),
+                "integer": number_array(found.integer, found.kind == MetricKind.INTEGER),
+                "text": found.text,
+                "unit": _units_of(store.names).take(number_array(found.name)),
+                "rounding": number_array(found.rounding, is_number),
             },
-            len(kept),
+            len(found.row),
         )
 
     @property
@@ -261,6 +253,11 @@ def concat_reports(reports: Sequence[Report]) -> Report:
         instances=_concat([r.instances for r in reports]),
         column_origins=_concat_origins(reports),
     )
+
+
+def _units_of(names: Sequence[str]) -> pa.DictionaryArray:
+    """Return the unit of each metric, null where it is not known."""
+    return pa.array([units.unit_of(name) for name in names], type=pa.string()).dictionary_encode()
 
 
 def rows_of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:

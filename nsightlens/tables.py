@@ -215,6 +215,12 @@ METRICS: tuple[Column, ...] = (
     _count("integer", "the exact value, where the report stores an integer"),
     _text("text", "the value, where the report stores text"),
     _category("unit", "unit of the value by its name; null where it is not known"),
+    _real(
+        "rounding",
+        "",
+        "how far the true value may lie from the one stored: 0 where it is exact, as in a .ncu-rep "
+        "file; half of the last printed digit where it was read from text; null without a number",
+    ),
 )
 
 INSTANCES: tuple[Column, ...] = (

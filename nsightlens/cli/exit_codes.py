@@ -54,7 +54,7 @@ TABLE = (
     ExitCodeRow(
         ExitCode.MISSING,
         "A metric or an optional library that was asked for is missing.",
-        (errors.MissingMetricError, errors.MissingExtraError),
+        (errors.MissingMetricError, errors.MissingExtraError, errors.ScannerError),
     ),
     ExitCodeRow(
         ExitCode.OUTPUT,

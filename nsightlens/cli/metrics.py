@@ -37,7 +37,7 @@ LONG = ("report", "launch_id", "kernel", "metric", "kind", "value", "unit")
 """Columns of the values, one row per launch and metric."""
 NAMES = ("metric", "unit", "value_count", "launch_count")
 """Columns of the list of names."""
-_KINDS = ("null", "integer", "real", "text")
+_KINDS = ("", "null", "integer", "real", "text")
 """Word for each `nsightlens.metric_store.MetricKind`, by its number."""
 
 
@@ -97,12 +97,12 @@ def _name_rows(report: Report) -> Iterator[dict[str, Any]]:
     from nsightlens.units import unit_of
 
     for name in report.metric_names:
-        kinds = report.store.kind[report.store.entries(name)]
+        kinds = report.store.kind(name)
         yield {
             "key": name,
             "metric": name,
             "unit": unit_of(name),
-            "value_count": int((kinds != MetricKind.NULL).sum()),
+            "value_count": int((kinds > MetricKind.NULL).sum()),
             "launch_count": len(report),
         }
 
@@ -184,41 +184,42 @@ def _value_rows(
     """Yield each stored value, by launch in file order and then by name."""
     import numpy as np
 
+    from nsightlens.metric_store import number_array
     from nsightlens.render.envelope import json_number
     from nsightlens.units import unit_of
 
-    store = report.store
-    per_name = [store.entries(name) for name in names]
-    if not per_name:
+    if not names:
         return
-    entries = np.concatenate(per_name)
-    rank = np.repeat(np.arange(len(names)), [len(found) for found in per_name])
-    order = np.lexsort((rank, store.row[entries]))
-    entries, rank = entries[order], rank[order]
+    found = report.store.long()
+    rank_of = np.full(len(report.store.names), -1)
+    rank_of[[report.store.index_of[name] for name in names]] = np.arange(len(names))
+    entries = np.flatnonzero(rank_of[found.name] >= 0)
+    ranks = rank_of[found.name[entries]]
+    order = np.lexsort((ranks, found.row[entries]))
+    entries, ranks = entries[order], ranks[order]
     units = [unit_of(name) for name in names]
     kernels = _kernels(report, full_names=full_names)
     reports = report.launches["report"].to_pylist()
     launch_ids = report.launches["launch_id"].to_pylist()
     # As Python lists: an element of an array costs ten times as much to take.
-    columns = (store.row, store.kind, store.integer, store.value)
-    stored = zip(entries.tolist(), *(column[entries].tolist() for column in columns), strict=True)
-    for name, (entry, row, kind, integer, real) in zip(rank.tolist(), stored, strict=True):
+    stored = (found.row, found.kind, found.integer, found.value)
+    columns = (column[entries].tolist() for column in stored)
+    texts = found.text.take(number_array(entries)).to_pylist()
+    for rank, row, kind, integer, real, text in zip(ranks.tolist(), *columns, texts, strict=True):
         word = _KINDS[kind]
-        value: int | float | str | None = None
+        value: int | float | str | None = text
         if word == "integer":
             value = integer
         elif word == "real":
             value = json_number(real)
-        elif word == "text":
-            value = store.text[entry]
         yield {
             "report": reports[row],
             "launch_id": launch_ids[row],
             "kernel": kernels[row],
-            "metric": names[name],
+            "metric": names[rank],
             "kind": word,
             "value": value,
-            "unit": units[name],
+            "unit": units[rank],
         }
 
 

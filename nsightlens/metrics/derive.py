@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.metric_store import MetricKind
 from nsightlens.metrics.catalog import CATALOG
 from nsightlens.metrics.columns import (
     Evaluated,
@@ -130,14 +131,14 @@ def _has_failed(store: MetricStore, numbers: NumberColumns) -> NDArray[np.bool_]
     ncu stores launch__* with every kernel, so that none of them together with a duration that is
     stored and is not a number is the mark of one. A range has no launch__* but a duration.
     """
-    has_duration = np.zeros(store.launch_count, dtype=bool)
-    has_duration[store.row[store.entries(_DURATION)]] = True
-    is_nan = has_duration & np.isnan(numbers(_DURATION))
+    has_duration = store.kind(_DURATION) != MetricKind.ABSENT
+    is_nan: NDArray[np.bool_] = has_duration & np.isnan(numbers(_DURATION))
     if not is_nan.any():
         return is_nan
-    is_configuration = np.array([name.startswith("launch__") for name in store.names])
     is_configured = np.zeros(store.launch_count, dtype=bool)
-    is_configured[store.row[is_configuration[store.name]]] = True
+    for name in store.names:
+        if name.startswith("launch__"):
+            is_configured |= store.kind(name) != MetricKind.ABSENT
     has_failed: NDArray[np.bool_] = is_nan & ~is_configured
     return has_failed
 

@@ -15,6 +15,8 @@ import re
 from struct import unpack_from
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from nsightlens.errors import (
     NotAReportError,
     ReportFormatError,
@@ -35,19 +37,21 @@ from nsightlens.ncurep.session import SessionMerger, read_process
 from nsightlens.ncurep.wire import Message, WireFault, padded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from mmap import mmap
+
+    from numpy.typing import NDArray
 
     from nsightlens.ncurep.model import SessionInfo
 
-__all__ = ["Container", "Entry", "read_file_header"]
+__all__ = ["KINDS", "Container", "Entry", "EntryIndex", "SoundBlocks", "read_file_header"]
 
 # BlockHeader: how many entries of each kind the payload holds, in the order of the payload.
+KINDS: tuple[Kind, ...] = ("kernel", "range", "cmdlist", "graph")
+"""Kinds of result by their number in an `EntryIndex`: the order of the payload."""
 _ENTRY_COUNTS: tuple[tuple[int, Literal["source"] | Kind], ...] = (
     (1, "source"),
-    (2, "kernel"),
-    (7, "range"),
-    (8, "cmdlist"),
-    (9, "graph"),
+    *zip((2, 7, 8, 9), KINDS, strict=True),
 )
 _SESSION, _STRING_TABLE, _PAYLOAD_SIZE, _PROCESS = 3, 4, 5, 6
 
@@ -91,6 +95,47 @@ class Entry(NamedTuple):
     def where(self) -> tuple[str, ...]:
         """Return the breadcrumb of the entry."""
         return (f"block {self.block}", f"{self.kind} {self.position}")
+
+
+class EntryIndex:
+    """Where every result lies, as columns: what a scanner takes.
+
+    ``entries[i]`` gives one as an `Entry`. Columns are int64: ``kind`` (number in `KINDS`),
+    ``start``, ``stop`` [byte], ``block``, ``position`` (among its kind in its block), ``process``
+    (index into ``processes``, -1 for none).
+    """
+
+    def __init__(self) -> None:
+        self.processes: dict[ProcessInfo, int] = {}
+        self._chunks: list[NDArray[np.int64]] = []
+        self._columns: NDArray[np.int64] | None = None
+
+    def add(self, rows: NDArray[np.int64] | Sequence[tuple[int, ...]]) -> None:
+        """Add rows of kind, start, stop, block, position, process."""
+        if len(rows):
+            self._chunks.append(np.asarray(rows, dtype=np.int64).reshape(-1, 6))
+            self._columns = None
+
+    def process_index(self, process: ProcessInfo | None) -> int:
+        """Return the number of a process, a new one if need be; -1 for none."""
+        return -1 if process is None else self.processes.setdefault(process, len(self.processes))
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """All rows so far. Shape (n, 6)."""
+        if self._columns is None:
+            empty = np.empty((0, 6), dtype=np.int64)
+            self._columns = np.concatenate(self._chunks) if self._chunks else empty
+            self._chunks = [self._columns]
+        return self._columns
+
+    def __len__(self) -> int:
+        return sum(map(len, self._chunks))
+
+    def __getitem__(self, i: int) -> Entry:
+        kind, start, stop, block, position, process = self.columns[i].tolist()
+        found = list(self.processes)[process] if process >= 0 else None
+        return Entry(KINDS[kind], start, stop, found, block, position)
 
 
 def read_file_header(buffer: mmap | bytes, path: str) -> tuple[int, int]:
@@ -173,6 +218,30 @@ def _is_block_header(buffer: mmap | bytes, offset: int) -> bool:
     return True
 
 
+_SOURCE = 0
+"""Kind of a source in `SoundBlocks`."""
+
+
+class SoundBlocks(NamedTuple):
+    """Blocks that a compiled scanner found sound.
+
+    ``offset`` [byte] is where it stopped. ``blocks`` has a row for each: start and stop of the
+    header, stop of the payload, start and stop of the process (-1 where there is none), and whether
+    the header says more than that. ``entries``: block, kind (0 a source, else one more than in
+    `KINDS`), start and stop. Shapes (b, 6) and (n, 4).
+    """
+
+    offset: int
+    blocks: NDArray[np.int64]
+    entries: NDArray[np.int64]
+
+
+def _positions(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of each row in its run of equal keys."""
+    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else key
+    return np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
+
+
 class Container:
     """The index of a file: where its results lie, its strings and its sessions.
 
@@ -188,11 +257,20 @@ class Container:
         The file, as the caller named it.
     start
         [byte] Offset of the first block, from `read_file_header`.
+    skim
+        Indexes the sound blocks from an offset on: `nsightlens.ncurep.compiled.skim_blocks`.
+        Where it stops, and without it, every block is walked here.
     """
 
-    def __init__(self, buffer: mmap | bytes, path: str, start: int) -> None:
+    def __init__(
+        self,
+        buffer: mmap | bytes,
+        path: str,
+        start: int,
+        skim: Callable[[mmap | bytes, int], SoundBlocks] | None = None,
+    ) -> None:
         self.strings: list[str] = []
-        self.entries: list[Entry] = []
+        self.index = EntryIndex()
         self.block_count = 0
         self.source_count = 0
         self.damage: ReportFormatError | None = None
@@ -200,10 +278,16 @@ class Container:
         self._path = path
         self._size = len(buffer)
         self._sessions = SessionMerger()
+        self._skim = skim
         try:
             self._walk(start)
         except ReportFormatError as error:
             self.damage = error
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every result, in file order."""
+        return [self.index[i] for i in range(len(self.index))]
 
     def sessions(self) -> list[SessionInfo]:
         """Return the sessions that the block headers describe, one per process."""
@@ -212,6 +296,8 @@ class Container:
     def _walk(self, offset: int) -> None:
         size, buffer = self._size, self._buffer
         while True:
+            if self._skim is not None:
+                offset = self._take_sound_blocks(self._skim(buffer, offset))
             offset = self._behind_zeros(offset)
             left = size - offset
             if left == 0:
@@ -221,6 +307,49 @@ class Container:
             if header_size > left - 4:
                 raise self._not_a_block(offset, header_size)
             offset = self._read_block(offset + 4, header_size)
+
+    def _take_sound_blocks(self, found: SoundBlocks) -> int:
+        """Index blocks that were skimmed; return the offset behind them."""
+        blocks, entries = found.blocks, found.entries
+        is_result = entries[:, 1] != _SOURCE
+        first_entry = np.searchsorted(entries[:, 0], np.arange(len(blocks) + 1))
+        numbers: dict[bytes | None, int] = {None: -1}
+        process_of_block = np.empty(len(blocks), dtype=np.int64)
+        first_block = self.block_count
+        sound = len(blocks)
+        damage: ReportFormatError | None = None
+        for block, (start, stop, _, process_start, process_stop, needs_python) in enumerate(
+            blocks.tolist()
+        ):
+            process = self._buffer[process_start:process_stop] if process_start >= 0 else None
+            if needs_python or process not in numbers:
+                try:
+                    _, known = self._read_header(start, stop - start)
+                except ReportFormatError as error:
+                    damage, sound = error, block
+                    break
+                numbers[process] = self.index.process_index(known)
+            else:
+                self.block_count += 1
+            process_of_block[block] = numbers[process]
+        kept = entries[: first_entry[sound]]
+        is_result = is_result[: first_entry[sound]]
+        self.source_count += len(kept) - int(np.count_nonzero(is_result))
+        kept = kept[is_result]
+        self.index.add(
+            np.column_stack(
+                [
+                    kept[:, 1] - 1,
+                    kept[:, 2:4],
+                    kept[:, 0] + first_block,
+                    _positions(kept[:, 0] * len(KINDS) + kept[:, 1]),
+                    process_of_block[kept[:, 0]],
+                ]
+            )
+        )
+        if damage is not None:
+            raise damage
+        return found.offset
 
     def _check_anything_came(self, offset: int) -> None:
         if self.block_count == 0:
@@ -237,7 +366,7 @@ class Container:
         found = _ZEROS.match(self._buffer, offset)
         count = found.end() - offset if found else 0
         is_tail = count > 0 and offset + count == self._size
-        if count > _MAX_PADDING or (is_tail and not self.entries):
+        if count > _MAX_PADDING or (is_tail and not len(self.index)):
             problem = f"{count} zero bytes stand in place of a block: that part was never written"
             where = (f"block {self.block_count}",)
             raise TrailingBytesError(self._path, problem, SALVAGE, offset=offset, where=where)
@@ -261,8 +390,15 @@ class Container:
 
     def _read_block(self, offset: int, header_size: int) -> int:
         """Index the block whose header lies at ``offset``; return the offset behind it."""
-        block = self.block_count
-        where = (f"block {block}", "header")
+        header, process = self._read_header(offset, header_size)
+        start = offset + header_size
+        stop = start + (header.uint32(_PAYLOAD_SIZE) or 0)
+        self._read_payload(header, process, start, stop)
+        return stop
+
+    def _read_header(self, offset: int, header_size: int) -> tuple[Message, ProcessInfo | None]:
+        """Read the header of a block; take its strings and its part of a session."""
+        where = (f"block {self.block_count}", "header")
         try:
             data = padded(self._buffer[offset : offset + header_size])
             header = Message.at(data, 0, header_size)
@@ -276,16 +412,14 @@ class Container:
             raise reader_error(self._path, slip, offset, where) from slip
         self.block_count += 1
         self.strings += strings
-        start = offset + header_size
-        stop = start + (header.uint32(_PAYLOAD_SIZE) or 0)
-        self._read_payload(header, process, start, stop)
-        return stop
+        return header, process
 
     def _read_payload(
         self, header: Message, process: ProcessInfo | None, start: int, stop: int
     ) -> None:
         block, offset = self.block_count - 1, start
-        found: list[Entry] = []
+        found: list[tuple[int, ...]] = []
+        process_index = self.index.process_index(process)
         source_count = 0
         try:
             for number, kind in _ENTRY_COUNTS:
@@ -294,14 +428,15 @@ class Container:
                     if kind == "source":
                         source_count += 1
                     else:
-                        found.append(Entry(kind, offset + 4, end, process, block, position))
+                        row = (KINDS.index(kind), offset + 4, end, block, position, process_index)
+                        found.append(row)
                     offset = end
             self._check_consumed(offset, start, stop)
         except TruncatedReportError:
-            self.entries += found
+            self.index.add(found)
             raise
         self.source_count += source_count
-        self.entries += found
+        self.index.add(found)
 
     def _entry_end(self, what: str, offset: int, stop: int) -> int:
         """Return the end of the entry at ``offset``, whose payload ends at ``stop``."""

@@ -11,6 +11,8 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from nsightlens.metric_store import MetricKind as ValueKind
+
 if TYPE_CHECKING:
     from nsightlens.errors import ReportFormatError
 
@@ -35,15 +37,6 @@ FILE_VERSION = 7
 """The container version that every Nsight Compute from 2020.3 to 2025.2 writes."""
 
 Kind = Literal["kernel", "range", "cmdlist", "graph"]
-
-
-class ValueKind:
-    """How a value is stored; the numbers are those of `nsightlens.metric_store.MetricKind`."""
-
-    NULL = 0
-    INTEGER = 1
-    DOUBLE = 2
-    TEXT = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,4 +256,4 @@ def metric_value(data: bytes, start: int, stop: int) -> int | float | str | None
         Where the bytes do not follow the wire format.
     """
     kind, value, integer, text = _value(data, start, stop)
-    return (None, integer, value, text)[kind]
+    return (None, None, integer, value, text)[kind]

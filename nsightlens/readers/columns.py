@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from nsightlens.metric_store import number_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["category", "constant", "shown_path"]
+    from numpy.typing import NDArray
+
+__all__ = ["category", "constant", "encoded", "joined_runs", "run_starts", "shown_path"]
 
 
 def shown_path(path: str) -> str:
@@ -27,8 +32,31 @@ def category(values: Iterable[str | None]) -> pa.DictionaryArray:
     return pa.array(values, type=pa.string()).dictionary_encode()
 
 
+def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column of text dictionary-encoded, in one piece."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return column.dictionary_encode()
+
+
 def constant(text: str, count: int) -> pa.DictionaryArray:
     """Return a column that says the same in ``count`` rows."""
     return pa.DictionaryArray.from_arrays(
-        pa.array(np.zeros(count, dtype=np.int32)), pa.array([text], type=pa.string())
+        number_array(np.zeros(count, dtype=np.int32)), pa.array([text], type=pa.string())
     )
+
+
+def run_starts(*keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say of each row whether its keys differ from those of the row before it. Shape (n,)."""
+    starts = np.zeros(len(keys[0]), dtype=bool)
+    starts[:1] = True
+    for key in keys:
+        starts[1:] |= key[1:] != key[:-1]
+    return starts
+
+
+def joined_runs(texts: pa.Array, starts: NDArray[np.intp], separator: str) -> pa.Array:
+    """Join the texts of each run of rows; ``starts`` is the first row of each."""
+    offsets = np.append(starts, len(texts)).astype(np.int32)
+    lists = pa.ListArray.from_arrays(number_array(offsets), texts)
+    return pc.binary_join(lists, separator)

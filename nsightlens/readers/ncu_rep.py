@@ -11,12 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens import tables
-from nsightlens.metric_store import MetricStore
+from nsightlens import tables, units
+from nsightlens.errors import MissingMetricError
+from nsightlens.metric_store import number_array
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
-from nsightlens.ncurep import read_ncu_rep
-from nsightlens.patterns import pattern_of
-from nsightlens.readers.columns import category, constant, shown_path
+from nsightlens.ncurep import read_columns
+from nsightlens.ncurep.container import KINDS
+from nsightlens.patterns import is_pattern, pattern_of
+from nsightlens.readers.columns import (
+    constant,
+    encoded,
+    joined_runs,
+    run_starts,
+    shown_path,
+)
 from nsightlens.readers.side_tables import (
     instances_table,
     nvtx_table,
@@ -28,13 +36,9 @@ from nsightlens.report import Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nsightlens.ncurep.model import (
-        NcuRepFile,
-        NvtxDomainState,
-        Result,
-    )
+    from nsightlens.ncurep.columns import FileColumns
 
-__all__ = ["report_from_ncu_rep"]
+__all__ = ["metrics_from_ncu_rep", "report_from_ncu_rep"]
 
 DEFAULT_DOMAIN = "<default domain>"
 
@@ -42,40 +46,95 @@ DEFAULT_DOMAIN = "<default domain>"
 def report_from_ncu_rep(
     path: str,
     *,
+    shown: str | None = None,
     instances: bool | Sequence[str] = False,
     on_error: Literal["raise", "salvage"] = "raise",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
-    """Read one .ncu-rep file into a `Report`; see `nsightlens.readers.open_report`."""
-    content = read_ncu_rep(
+    """Read one .ncu-rep file into a `Report`; see `nsightlens.readers.open_report`.
+
+    ``shown`` is what tables and messages call it, where ``path`` is the temporary copy of another.
+    """
+    name = path if shown is None else shown
+    content = read_columns(
         path,
+        shown=name,
         instances=_instance_filter(instances),
         on_error=on_error,
-        progress=None if progress is None else lambda done, total: progress(path, done, total),
+        progress=None if progress is None else lambda done, total: progress(name, done, total),
     )
-    path = shown_path(path)
-    store = _metric_store(content)
-    launches, origins = _launches(path, content, store)
+    name = shown_path(name)
+    launches, origins = _launches(name, content)
     key = (launches["report"].combine_chunks(), launches["launch_id"].combine_chunks())
     return Report(
         launches=launches,
-        stalls=stall_table(store, *key),
-        rules=rules_table(path, content.results),
-        nvtx=nvtx_table(path, content.results),
-        sessions=sessions_table(path, content.sessions, content.results),
-        store=store,
-        sources=(path,),
-        warnings=_warnings(path, content),
-        instances=instances_table(path, content),
+        stalls=stall_table(content.store, *key),
+        rules=rules_table(name, content.rules),
+        nvtx=nvtx_table(name, content.nvtx),
+        sessions=sessions_table(name, content),
+        store=content.store,
+        sources=(name,),
+        warnings=_warnings(name, content),
+        instances=instances_table(name, content.instances),
         column_origins=origins,
     )
 
 
-def _warnings(path: str, content: NcuRepFile) -> tuple[str, ...]:
+def metrics_from_ncu_rep(
+    path: str, names: Sequence[str] | None = None, *, shown: str | None = None
+) -> pa.Table:
+    """Read raw metrics of one .ncu-rep file, and nothing else; see `nsightlens.read_metrics`."""
+    name = path if shown is None else shown
+    content = read_columns(path, shown=name, metrics=_metric_filter(names), has_side_tables=False)
+    store = content.store
+    launches = content.launches
+    wanted = list(store.names) if names is None else _ordered(names, store.names)
+    columns = [store.column(metric) for metric in wanted]
+    fields = [
+        pa.field(metric, column.type, metadata={"unit": units.unit_of(metric) or ""})
+        for metric, column in zip(wanted, columns, strict=True)
+    ]
+    key = {
+        "report": constant(shown_path(name), launches.num_rows),
+        "launch_id": number_array(np.arange(launches.num_rows, dtype=np.uint32)),
+        "kernel_name": encoded(launches["function_name"]),
+    }
+    schema = tables.schema_of(tables.LAUNCHES)
+    return pa.Table.from_arrays(
+        [*key.values(), *columns], schema=pa.schema([*(schema.field(one) for one in key), *fields])
+    )
+
+
+def _metric_filter(names: Sequence[str] | None) -> Callable[[str], bool] | None:
+    if names is None:
+        return None
+    exact = frozenset(names)
+    patterns = [pattern_of(name) for name in names if is_pattern(name)]
+    return lambda name: name in exact or any(pattern.match(name) for pattern in patterns)
+
+
+def _ordered(names: Sequence[str], found: Sequence[str]) -> list[str]:
+    """Return the metrics that names and patterns stand for, in their order, once each."""
+    there = frozenset(found)
+    ordered: dict[str, None] = {}
+    for name in names:
+        matches = [name]
+        if name not in there:
+            pattern = pattern_of(name) if is_pattern(name) else None
+            matches = sorted(one for one in found if pattern is not None and pattern.match(one))
+        if not matches:
+            raise MissingMetricError(
+                name, advice="`nsightlens metrics REPORT` lists what the report has."
+            )
+        ordered.update(dict.fromkeys(matches))
+    return list(ordered)
+
+
+def _warnings(path: str, content: FileColumns) -> tuple[str, ...]:
     damage = content.damage
     if damage is None:
         return ()
-    count = len(content.results)
+    count = content.launches.num_rows
     read = f"{count} sound launch{'es' if count != 1 else ''}"
     return (f"{path}: damaged at byte {damage.offset}, {read} salvaged: {damage.problem}",)
 
@@ -87,58 +146,44 @@ def _instance_filter(wanted: bool | Sequence[str]) -> Callable[[str], bool] | Li
     return lambda name: any(pattern.match(name) for pattern in patterns)
 
 
-def _metric_store(content: NcuRepFile) -> MetricStore:
-    """Keep the names that occur; the string table also defines many that no result uses."""
-    scalars = content.scalars
-    string_index = (
-        np.frombuffer(scalars.name, dtype=np.uint32) if scalars.name else np.empty(0, np.uint32)
-    )
-    used, name = np.unique(string_index, return_inverse=True)
-    names = [content.strings[i] for i in used.tolist()]
-    # Two string indices may spell the same name: it is one metric.
-    distinct = {text: i for i, text in enumerate(dict.fromkeys(names))}
-    merge = np.array([distinct[text] for text in names] or [0], dtype=np.uint32)
-    return MetricStore(
-        launch_count=len(content.results),
-        names=tuple(distinct),
-        row=np.array(scalars.result, dtype=np.uint32),
-        name=merge[name] if len(name) else np.empty(0, np.uint32),
-        kind=np.array(scalars.kind, dtype=np.uint8),
-        value=np.array(scalars.value, dtype=np.float64),
-        integer=np.array(scalars.integer, dtype=np.uint64),
-        text=dict(scalars.text),
-    )
-
-
-def _launches(
-    path: str, content: NcuRepFile, store: MetricStore
-) -> tuple[pa.Table, dict[str, pa.Array]]:
-    results = content.results
-    measured, origins = derive_launch_columns(store)
+def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.Array]]:
+    own = content.launches.combine_chunks()
+    count = own.num_rows
+    measured, origins = derive_launch_columns(content.store)
+    process = own["process"].combine_chunks()
     identity: dict[str, Any] = {
-        "report": constant(path, len(results)),
-        "launch_id": pa.array(np.arange(len(results), dtype=np.uint32)),
-        "kind": category(r.kind for r in results),
-        "process_id": [r.process.process_id if r.process else None for r in results],
-        "process_name": category(r.process.process_name if r.process else None for r in results),
-        "context_id": [r.context_id for r in results],
-        "stream_id": [r.stream_id for r in results],
-        "thread_id": [r.thread_id for r in results],
-        "api_call_id": [r.api_call_id for r in results],
-        "kernel_name": category(r.function_name for r in results),
-        "kernel_demangled_name": category(r.demangled_name for r in results),
-        "kernel_mangled_name": category(r.mangled_name for r in results),
-        "nvtx_path": category(_nvtx_path(r.nvtx) for r in results),
-        "is_clock_locked": [r.is_clock_locked for r in results],
-        "is_unsupported_device": [r.is_unsupported_device for r in results],
-    }
-    identity |= _launch_configuration(results)
+        "report": constant(path, count),
+        "launch_id": number_array(np.arange(count, dtype=np.uint32)),
+        "kind": pa.DictionaryArray.from_arrays(
+            own["kind"].combine_chunks().cast(pa.int32()), pa.array(KINDS)
+        ),
+        "process_id": pa.array(
+            [one.process_id for one in content.processes], type=pa.uint32()
+        ).take(process),
+        "process_name": encoded(
+            pa.array([one.process_name for one in content.processes], type=pa.string()).take(
+                process
+            )
+        ),
+        "kernel_name": encoded(own["function_name"]),
+        "kernel_demangled_name": encoded(own["demangled_name"]),
+        "kernel_mangled_name": encoded(own["mangled_name"]),
+        "nvtx_path": _nvtx_path(content.nvtx, count),
+        **{
+            name: own[name].combine_chunks()
+            for name in (
+                "context_id", "stream_id", "thread_id", "api_call_id", "is_clock_locked",
+                "is_unsupported_device",
+            )
+        },
+        **_launch_configuration(own),
+    }  # fmt: skip
     types = {column.name: column.type for column in tables.LAUNCHES}
     columns = dict(measured)
     for name, values in identity.items():
-        own = values if isinstance(values, pa.Array) else pa.array(values, type=types[name])
-        columns[name] = _first_known(own, measured.get(name))
-    return tables.table_of(launches_schema(), columns, len(results)), origins
+        array = values if values.type == types[name] else values.cast(types[name])
+        columns[name] = _first_known(array, measured.get(name))
+    return tables.table_of(launches_schema(), columns, count), origins
 
 
 def _first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
@@ -149,33 +194,52 @@ def _first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
     return pc.coalesce(plain, derived.cast(plain.type))
 
 
-def _launch_configuration(results: Sequence[Result]) -> dict[str, list[int | None]]:
+def _launch_configuration(own: pa.Table) -> dict[str, pa.Array]:
     """Grid and block of each result; the 0,0,0 of a failed collection is no grid."""
-    grids = [r.grid if r.grid and all(r.grid) else (None, None, None) for r in results]
-    blocks = [r.block if r.block and all(r.block) else (None, None, None) for r in results]
-    columns: dict[str, list[int | None]] = {}
-    for axis, letter in enumerate("xyz"):
-        columns[f"grid_{letter}"] = [grid[axis] for grid in grids]
-        columns[f"block_{letter}"] = [block[axis] for block in blocks]
-    columns["grid_block_count"] = [_volume(grid) for grid in grids]
-    columns["block_thread_count"] = [_volume(block) for block in blocks]
+    columns: dict[str, pa.Array] = {}
+    for extent, total in (("grid", "grid_block_count"), ("block", "block_thread_count")):
+        axes = [own[f"{extent}_{axis}"].combine_chunks() for axis in "xyz"]
+        sizes = [np.asarray(axis.fill_null(0)) for axis in axes]
+        is_known = np.all([size > 0 for size in sizes], axis=0)
+        for axis, size in zip("xyz", sizes, strict=True):
+            columns[f"{extent}_{axis}"] = number_array(size, is_known)
+        columns[total] = number_array(_volume(*sizes), is_known)
     return columns
 
 
-def _volume(extent: tuple[int | None, int | None, int | None]) -> int | None:
-    x, y, z = extent
-    if x is None or y is None or z is None:
-        return None
-    return min(x * y * z, 2**64 - 1)  # a damaged file may claim any extent
+def _volume(x: Any, y: Any, z: Any) -> Any:
+    """Return the product, at most 2**64 - 1: a damaged file may claim any extent."""
+    with np.errstate(over="ignore"):
+        product = x * y * z
+    is_small = x.astype(float) * y * z < 2.0**63
+    # Few are beyond what floats tell apart; those are multiplied exactly.
+    for i in np.flatnonzero(~is_small):
+        product[i] = min(int(x[i]) * int(y[i]) * int(z[i]), 2**64 - 1)
+    return product
 
 
-def _nvtx_path(state: tuple[NvtxDomainState, ...] | None) -> str | None:
-    if not state:
-        return None
-    parts = []
-    for domain in state:
-        prefix = "" if domain.name == DEFAULT_DOMAIN else f"{domain.name}@"
-        if domain.push_pop:
-            parts.append(prefix + "/".join(r.name for r in domain.push_pop))
-        parts.extend(prefix + r.name for r in domain.start_end)
-    return ";".join(parts) or None
+def _nvtx_path(ranges: pa.Table, launch_count: int) -> pa.Array:
+    """Return the ranges of each launch as one text: stacks with /, domains and others with ;."""
+    if not ranges.num_rows:
+        return pa.nulls(launch_count, pa.string())
+    launch = np.asarray(ranges["launch"])
+    is_start_end = np.asarray(ranges["depth"].is_null())
+    # A stack of a domain is one part of the path, a start/end range another.
+    starts = np.flatnonzero(
+        run_starts(launch, np.asarray(ranges["domain_index"]))
+        | is_start_end
+        | np.append(False, is_start_end[:-1])
+    )
+    stacks = joined_runs(ranges["name"].combine_chunks(), starts, "/")
+    domain = ranges["domain"].combine_chunks().take(number_array(starts))
+    prefix = pc.if_else(
+        pc.equal(domain, DEFAULT_DOMAIN), "", pc.binary_join_element_wise(domain, "", "@")
+    )
+    parts = pc.binary_join_element_wise(prefix, stacks, "")
+    launch = launch[starts]
+    starts = np.flatnonzero(run_starts(launch))
+    paths = joined_runs(parts, starts, ";")
+    row = np.full(launch_count, -1, dtype=np.int64)
+    row[launch[starts]] = np.arange(len(starts))
+    of_launch = paths.take(number_array(row, row >= 0))
+    return pc.if_else(pc.equal(of_launch, ""), pa.scalar(None, pa.string()), of_launch)

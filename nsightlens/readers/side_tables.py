@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
-from nsightlens.metric_store import MetricKind
-from nsightlens.readers.columns import category, constant
+from nsightlens.metric_store import number_array
+from nsightlens.readers.columns import constant, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from nsightlens.ncurep.model import (
-        InstanceColumns,
-        NcuRepFile,
-        NvtxRange,
-        ProcessInfo,
-        Result,
-        SessionInfo,
-    )
+    from nsightlens.ncurep.columns import FileColumns
+    from nsightlens.ncurep.model import ProcessInfo, SessionInfo
 
 __all__ = ["instances_table", "nvtx_table", "rules_table", "sessions_table"]
 
@@ -33,71 +25,62 @@ _NCU_PROVIDERS = ("Nsight Compute Target", "Nsight Compute Host", "Nsight Comput
 _SPEEDUP_SCOPES = ("unknown", "local", "global")
 
 
-def rules_table(path: str, results: Sequence[Result]) -> pa.Table:
+def rules_table(path: str, rules: pa.Table) -> pa.Table:
     """Return the ``rules`` table: one row per message."""
-    rows = [(launch_id, rule) for launch_id, r in enumerate(results) for rule in r.rules]
     return tables.table_of(
         tables.schema_of(tables.RULES),
         {
-            "report": constant(path, len(rows)),
-            "launch_id": [launch_id for launch_id, _ in rows],
-            "rule": category(rule.rule for _, rule in rows),
-            "rule_name": category(rule.rule_name for _, rule in rows),
-            "section": category(rule.section for _, rule in rows),
-            "severity": category(_named(_SEVERITIES, rule.severity) for _, rule in rows),
-            "title": [rule.title for _, rule in rows],
-            "message": [rule.message for _, rule in rows],
-            "estimated_speedup_pct": [rule.speedup_pct for _, rule in rows],
-            "speedup_scope": category(
-                _named(_SPEEDUP_SCOPES, rule.speedup_scope) for _, rule in rows
-            ),
+            "report": constant(path, rules.num_rows),
+            "launch_id": rules["launch"],
+            "rule": encoded(rules["rule"]),
+            "rule_name": encoded(rules["rule_name"]),
+            "section": encoded(rules["section"]),
+            "severity": _named(_SEVERITIES, rules["severity"]),
+            "title": rules["title"],
+            "message": rules["message"],
+            "estimated_speedup_pct": rules["speedup_pct"],
+            "speedup_scope": _named(_SPEEDUP_SCOPES, rules["speedup_scope"]),
         },
-        len(rows),
+        rules.num_rows,
     )
 
 
-def _named(names: Sequence[str], number: int | None) -> str | None:
-    if number is None:
-        return None
-    return names[number] if 0 <= number < len(names) else str(number)
+def _named(names: Sequence[str], numbers: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return the name of each number; one that has none is spelled as it is."""
+    column = numbers.combine_chunks().dictionary_encode()
+    known = dict(enumerate(names))
+    spelled = [known.get(number, str(number)) for number in column.dictionary.to_pylist()]
+    return pa.DictionaryArray.from_arrays(column.indices, pa.array(spelled, type=pa.string()))
 
 
-def nvtx_table(path: str, results: Sequence[Result]) -> pa.Table:
+def nvtx_table(path: str, ranges: pa.Table) -> pa.Table:
     """Return the ``nvtx`` table: one row per range that was open at a launch."""
-    rows: list[tuple[int, Result, str, int | None, NvtxRange]] = []
-    for launch_id, result in enumerate(results):
-        for domain in result.nvtx or ():
-            rows += [
-                (launch_id, result, domain.name, depth, r)
-                for depth, r in enumerate(domain.push_pop)
-            ]
-            rows += [(launch_id, result, domain.name, None, r) for r in domain.start_end]
-    ranges = [row[-1] for row in rows]
+    is_start_end = np.asarray(ranges["depth"].is_null())
     return tables.table_of(
         tables.schema_of(tables.NVTX),
         {
-            "report": constant(path, len(rows)),
-            "launch_id": [row[0] for row in rows],
-            "domain": category(row[2] for row in rows),
-            "range_kind": category("start_end" if row[3] is None else "push_pop" for row in rows),
-            "depth": [row[3] for row in rows],
-            "name": category(r.name for r in ranges),
-            "thread_id": [row[4].thread_id if row[3] is None else row[1].thread_id for row in rows],
-            "range_id": [r.range_id for r in ranges],
-            "category": [r.category for r in ranges],
-            "color": [r.color for r in ranges],
-            "payload": [None if r.payload is None else str(r.payload) for r in ranges],
-            "message": [r.message for r in ranges],
+            "report": constant(path, ranges.num_rows),
+            "launch_id": ranges["launch"],
+            "domain": encoded(ranges["domain"]),
+            "range_kind": pa.DictionaryArray.from_arrays(
+                number_array(is_start_end.astype(np.int32)), pa.array(["push_pop", "start_end"])
+            ),
+            "name": encoded(ranges["name"]),
+            **{
+                name: ranges[name]
+                for name in (
+                    "depth", "thread_id", "range_id", "category", "color", "payload", "message",
+                )
+            },
         },
-        len(rows),
-    )
+        ranges.num_rows,
+    )  # fmt: skip
 
 
-def sessions_table(
-    path: str, sessions: Sequence[SessionInfo], results: Sequence[Result]
-) -> pa.Table:
+def sessions_table(path: str, content: FileColumns) -> pa.Table:
     """Return the ``sessions`` table: one row per profiled process."""
-    held = _clocks_held(results)
+    sessions = content.sessions
+    held = _clocks_held(content)
     return tables.table_of(
         tables.schema_of(tables.SESSIONS),
         {
@@ -128,18 +111,17 @@ def sessions_table(
     )
 
 
-def _clocks_held(results: Sequence[Result]) -> dict[ProcessInfo | None, str]:
+def _clocks_held(content: FileColumns) -> dict[ProcessInfo | None, str]:
     """Say per process what its launches agree on, for reports that do not state clock control."""
-    held: dict[ProcessInfo | None, set[bool | None]] = {}
-    for result in results:
-        held.setdefault(result.process, set()).add(result.is_clock_locked)
-    words = {True: "locked", False: "none"}
-    return {
-        process: words[flag]
-        for process, flags in held.items()
-        for flag in flags
-        if flag is not None and len(flags) == 1
-    }
+    columns = [content.launches[name].combine_chunks() for name in ("process", "is_clock_locked")]
+    process, is_locked = (np.asarray(column.cast(pa.int32()).fill_null(-1)) for column in columns)
+    words = {1: "locked", 0: "none"}
+    held: dict[ProcessInfo | None, str] = {}
+    for number, one in enumerate((*content.processes, None)):
+        of_process = is_locked[process == (-1 if one is None else number)]
+        if len(of_process) and of_process[0] in words and (of_process == of_process[0]).all():
+            held[one] = words[int(of_process[0])]
+    return held
 
 
 def _version(session: SessionInfo, *providers: str) -> str | None:
@@ -153,72 +135,21 @@ def _unix_milliseconds(session: SessionInfo) -> int | None:
     return 1000 * seconds if seconds is not None and seconds < 2**36 else None
 
 
-def instances_table(path: str, content: NcuRepFile) -> pa.Table:
+def instances_table(path: str, instances: pa.Table) -> pa.Table:
     """Return the ``instances`` table: one row per instance that was read."""
-    found = content.instances
-    schema = tables.schema_of(tables.INSTANCES)
-    if found is None or not len(found.scalar):
-        return schema.empty_table()
-    every = np.array(found.scalar, dtype=np.uint32)
-    rows = np.flatnonzero(_is_last(content)[every])
-    scalar = every[rows]
-    launch_id = np.array(content.scalars.result, dtype=np.uint32)[scalar]
-    string_index = np.array(content.scalars.name, dtype=np.uint32)[scalar]
-    used, name = np.unique(string_index, return_inverse=True)
-    starts = np.flatnonzero(np.append(True, scalar[1:] != scalar[:-1]))
-    position = np.arange(len(scalar)) - np.repeat(starts, np.diff(np.append(starts, len(scalar))))
     return tables.table_of(
-        schema,
+        tables.schema_of(tables.INSTANCES),
         {
-            "report": constant(path, len(scalar)),
-            "launch_id": pa.array(launch_id),
-            "metric": pa.DictionaryArray.from_arrays(
-                pa.array(name.astype(np.int32)),
-                pa.array([content.strings[i] for i in used.tolist()], type=pa.string()),
-            ),
-            "instance": pa.array(position.astype(np.uint32)),
-            **_correlation_columns(found, rows),
-            **_element_columns(found.kind, found.value, found.integer, found.text, rows),
+            "report": constant(path, instances.num_rows),
+            "launch_id": instances["launch"],
+            "metric": encoded(instances["metric"]),
+            **{
+                name: instances[name]
+                for name in (
+                    "instance", "correlation_integer", "correlation_value", "correlation_text",
+                    "value", "integer", "text",
+                )
+            },
         },
-        len(scalar),
-    )
-
-
-def _is_last(content: NcuRepFile) -> NDArray[np.bool_]:
-    """Say which stored metric is the last of its name in its launch: the one that counts."""
-    index_of = {text: i for i, text in enumerate(dict.fromkeys(content.strings))}
-    merged = np.array([index_of[text] for text in content.strings], dtype=np.uint64)
-    name = merged[np.array(content.scalars.name, dtype=np.uint32)]
-    key = np.array(content.scalars.result, dtype=np.uint64) * len(index_of) + name
-    _, first_from_end = np.unique(key[::-1], return_index=True)
-    is_last = np.zeros(len(key), dtype=bool)
-    is_last[len(key) - 1 - first_from_end] = True
-    return is_last
-
-
-def _correlation_columns(found: InstanceColumns, rows: NDArray[np.intp]) -> dict[str, pa.Array]:
-    columns = _element_columns(
-        found.correlation_kind,
-        found.correlation_value,
-        found.correlation_integer,
-        found.correlation_text,
-        rows,
-    )
-    return {f"correlation_{name}": column for name, column in columns.items()}
-
-
-def _element_columns(
-    kind: Any, value: Any, integer: Any, text: dict[int, str], rows: NDArray[np.intp]
-) -> dict[str, pa.Array]:
-    """Return one stored value per row as float64, exact integer and text; null where it is none."""
-    kinds = np.array(kind, dtype=np.uint8)[rows]
-    is_number = (kinds == MetricKind.INTEGER) | (kinds == MetricKind.DOUBLE)
-    texts = pa.nulls(len(rows), pa.string())
-    if text:
-        texts = pa.array(map(text.get, rows.tolist()), type=pa.string())
-    values, integers = np.array(value, dtype=np.float64), np.array(integer, dtype=np.uint64)
-    return {
-        "value": pa.array(values[rows], mask=~is_number),
-        "integer": pa.array(integers[rows], mask=kinds != MetricKind.INTEGER),
-        "text": texts,
-    }
+        instances.num_rows,
+    )  # fmt: skip

@@ -198,14 +198,9 @@ def test_the_measured_dram_roof_of_hbm_is_that_of_the_attributes(report: Report)
 def metrics_of(store: MetricStore, row: int) -> dict[str, float | int | str | None]:
     """Return the metrics of one launch as a dictionary."""
     metrics: dict[str, float | int | str | None] = {}
-    for entry in np.flatnonzero(store.row == row).tolist():
-        name = store.names[int(store.name[entry])]
-        metrics[name] = {
-            MetricKind.NULL: None,
-            MetricKind.INTEGER: int(store.integer[entry]),
-            MetricKind.DOUBLE: float(store.value[entry]),
-            MetricKind.TEXT: store.text.get(entry),
-        }[int(store.kind[entry])]
+    for name in store.names:
+        if store.kind(name)[row] != MetricKind.ABSENT:
+            metrics[name] = store.column(name)[row].as_py()
     return metrics
 
 

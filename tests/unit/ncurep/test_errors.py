@@ -320,7 +320,7 @@ def test_a_mistake_of_the_reader_names_the_file(
         raise IndexError("slip")
 
     path = write_bytes(tmp_path, SOUND)
-    for name in ("nsightlens.ncurep.read.read_result", "nsightlens.ncurep.container.read_process"):
+    for name in ("nsightlens.ncurep.pure.read_result", "nsightlens.ncurep.container.read_process"):
         with monkeypatch.context() as patch:
             patch.setattr(name, fail)
             content = SOUND + block([], message_field(6, uint_field(1, 1)))

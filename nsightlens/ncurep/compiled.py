@@ -1,0 +1,462 @@
+"""The compiled scanner: what `nsightlens.ncurep._scanner` read, as the tables of `columns`.
+
+The C code accepts only what is plainly sound and stops before anything else; it has no errors of
+its own. An entry that it refuses is read by the pure-Python scanner, which finds it sound after
+all or raises the one error that there is for it. It works on the mapped file, a window at a time,
+and the pages of a window are given back when it is done: memory does not grow with what a report
+holds beside its metrics.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nsightlens.metric_store import (
+    MetricColumn,
+    MetricKind,
+    MetricStore,
+    StorePart,
+    number_array,
+    validity_of,
+)
+from nsightlens.ncurep.columns import INSTANCES, LAUNCHES, NVTX, RULES
+from nsightlens.ncurep.container import KINDS, SoundBlocks
+from nsightlens.ncurep.scanner import ScanJob, Scanned, concat_scanned, scan_entries, scan_pure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+__all__ = ["scan_compiled", "skim_blocks"]
+
+_WINDOW = 32 << 20
+"""[byte] Of the file, worked on at a time."""
+
+_MOST_REFUSED = 64
+"""Beyond so many refused entries, the file is one for the other scanner."""
+
+_RULES_PART, _NVTX_PART = 2, 4
+_SCALAR_WANTED, _INSTANCES_WANTED = 1, 2
+
+
+def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> SoundBlocks:
+    """Index the sound blocks from an offset on."""
+    blocks, entries = [], []
+    count = 0
+    while True:
+        begin = offset
+        offset, found_blocks, found_entries = scanner.index_blocks(buffer, begin, begin + _WINDOW)
+        block = np.frombuffer(found_blocks, dtype=np.int64).reshape(-1, 6)
+        entry = np.frombuffer(found_entries, dtype=np.int64).reshape(-1, 4).copy()
+        entry[:, 0] += count
+        count += len(block)
+        blocks.append(block)
+        entries.append(entry)
+        if offset < begin + _WINDOW:
+            return SoundBlocks(offset, np.concatenate(blocks), np.concatenate(entries))
+        _release(buffer, begin, offset)
+
+
+def scan_compiled(scanner: ModuleType, job: ScanJob) -> Scanned:
+    """Read all results with the compiled scanner."""
+    index = job.container.index.columns
+    extents = np.ascontiguousarray(index[:, 1:3])
+    kinds = (index[:, 0] + 1).astype(np.uint8)
+    builder = scanner.Builder(
+        job.buffer,
+        len(index),
+        _canonical(job.container.strings),
+        _wanted(job),
+        1 | (_RULES_PART | _NVTX_PART if job.has_side_tables else 0),
+    )
+    refused: dict[int, Scanned] = {}
+    end = len(index)
+    for first, last in _windows(extents):
+        row = first
+        while row < last:
+            row += builder.scan(row, kinds[row:last], extents[row:last])
+            if row == last:
+                break
+            if len(refused) == _MOST_REFUSED:
+                return scan_pure(job)
+            refused[row] = scan_entries(job, [job.container.index[row]], row)
+            if refused[row].damage is not None:
+                end = row
+                break
+            row += 1
+        _release(job.buffer, int(extents[first, 0]), int(extents[last - 1, 1]))
+        job.tick(min(row, end))
+        if end < last:
+            break
+    found = _scanned(builder.finish(), job, index)
+    if not refused:
+        return found
+    return _with_refused(found, refused, end)
+
+
+def _canonical(strings: list[str]) -> NDArray[np.uint32]:
+    """Return, for each name id, the first that spells the same name."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(text, i) for i, text in enumerate(strings)], dtype=np.uint32)
+
+
+def _wanted(job: ScanJob) -> bytes:
+    """Return, for each name id, what to read of the metric."""
+    strings = job.container.strings
+    scalars = [True] * len(strings)
+    if job.metrics is not None:
+        scalars = [bool(job.metrics(name)) for name in strings]
+    asked = job.instances
+    if callable(asked):
+        instances = [bool(asked(name)) for name in strings]
+    else:
+        instances = [bool(asked)] * len(strings)
+    return bytes(
+        _SCALAR_WANTED * scalar + _INSTANCES_WANTED * instance
+        for scalar, instance in zip(scalars, instances, strict=True)
+    )
+
+
+def _windows(extents: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield first and one past the last entry of each window of the file."""
+    first = 0
+    while first < len(extents):
+        stop = extents[first, 0] + _WINDOW
+        last = max(first + 1, int(np.searchsorted(extents[:, 1], stop, side="right")))
+        yield first, last
+        first = last
+
+
+def _release(buffer: mmap.mmap, begin: int, end: int) -> None:
+    """Give back the pages of a window: they count as memory of this process while mapped."""
+    begin -= begin % mmap.PAGESIZE
+    if hasattr(mmap, "MADV_DONTNEED") and end > begin:
+        buffer.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+
+
+def _with_refused(found: Scanned, refused: Mapping[int, Scanned], end: int) -> Scanned:
+    """Put the rows that the pure-Python scanner read between those of the compiled one."""
+    pieces = []
+    first = 0
+    for row, piece in refused.items():
+        pieces += [_cut(found, first, row), piece]
+        first = row + 1
+    pieces.append(_cut(found, first, max(first, end)))
+    damage = next((piece.damage for piece in pieces if piece.damage is not None), None)
+    return concat_scanned(pieces)._replace(damage=damage)
+
+
+def _cut(found: Scanned, first: int, last: int) -> Scanned:
+    """Return the launches in ``[first, last)``."""
+    parts = [
+        StorePart(
+            last - first,
+            {
+                name: MetricColumn(column.raw[first:last], column.kind[first:last])
+                for name, column in part.columns.items()
+                if column.kind[first:last].any()
+            },
+            part.texts,
+        )
+        for part in found.store.parts
+    ]
+    return Scanned(
+        found.launches.slice(first, last - first),
+        *(_cut_side(table, first, last) for table in (found.rules, found.nvtx, found.instances)),
+        MetricStore(tuple(parts)),
+        None,
+    )
+
+
+def _cut_side(table: pa.Table, first: int, last: int) -> pa.Table:
+    begin, end = np.searchsorted(np.asarray(table["launch"]), (first, last))
+    return table.slice(begin, end - begin)
+
+
+def _scanned(found: Mapping[str, Any], job: ScanJob, index: NDArray[np.int64]) -> Scanned:
+    """Return what the builder holds, for all entries of the file."""
+    strings = job.container.strings
+    launch = _Columns(found["launch"])
+    texts = _text(found["text"])
+    columns = {
+        strings[name]: MetricColumn(
+            np.frombuffer(found["metric"][name][0], dtype=np.uint64),
+            np.frombuffer(found["metric"][name][1], dtype=np.uint8),
+        )
+        for name in np.frombuffer(found["metric_order"], dtype=np.uint32).tolist()
+    }
+    return Scanned(
+        _launches(launch, index),
+        _rules(_Columns(found["rule"]), _Columns(found["rule_item"])),
+        _nvtx(found, launch),
+        _instances(_Columns(found["instance"]), strings, texts),
+        MetricStore((StorePart(len(index), columns, texts),)),
+        None,
+    )
+
+
+class _Columns:
+    """The columns of one table of the builder."""
+
+    def __init__(self, found: Mapping[str, tuple[Any, ...]]) -> None:
+        self._found = found
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Return the numbers of a column, whatever stands where there is none."""
+        values = self._found[name][0]
+        return np.frombuffer(values, dtype=_DTYPES[name])
+
+    def is_valid(self, name: str) -> NDArray[np.bool_]:
+        """Return where a column has a value."""
+        return np.frombuffer(self._found[name][-1], dtype=np.bool_)
+
+    def array(self, name: str) -> pa.Array:
+        """Return a column of numbers, null where there is none."""
+        return number_array(self.values(name), self.is_valid(name))
+
+    def flag(self, name: str) -> pa.Array:
+        """Return a column of truth values, null where there is none."""
+        return pa.array(self.values(name) != 0, mask=~self.is_valid(name))
+
+    def text(self, name: str) -> pa.StringArray:
+        """Return a column of text, null where there is none."""
+        offsets, data, _ = self._found[name]
+        return _text((offsets, data), self.is_valid(name))
+
+
+_U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
+_DTYPES: dict[str, type[np.generic]] = {
+    "thread_id": _U32, "api_call_id": _U64, "context_id": _U32, "stream_id": _U32,
+    "creation_time": _U64, "is_unsupported_device": _U8, "is_clock_locked": _U8, "has_nvtx": _U8,
+    **{f"{extent}_{axis}": _U64 for extent in ("grid", "block") for axis in "xyz"},
+    "launch": _U32, "rule": _U32, "severity": np.int32, "speedup_pct": np.float64,
+    "has_speedup": _U8, "speedup_scope": np.int32,
+    "domain_id": _U64, "thread": _U32, "parent": _U32, "is_start_end": _U8, "range_id": _U64,
+    "start_thread_id": _U32, "category": _U32, "color": _U32,
+    "payload_u64": _U64, "payload_i64": np.int64, "payload_f64": np.float64, "payload_u32": _U32,
+    "payload_i32": np.int32, "payload_f32": np.float32,
+    "name": _U32, "ordinal": _U32, "correlation_kind": _U8, "correlation_raw": _U64,
+    "kind": _U8, "raw": _U64,
+}  # fmt: skip
+"""Element type of each column of numbers in the C code."""
+
+
+def _text(column: tuple[Any, Any], is_valid: NDArray[np.bool_] | None = None) -> pa.StringArray:
+    """Return text that lies in one buffer as an Arrow array; the C code found it to be UTF-8."""
+    offsets = np.frombuffer(column[0], dtype=np.int64).astype(np.int32)
+    validity, null_count = validity_of(is_valid)
+    return pa.StringArray.from_buffers(
+        max(len(offsets) - 1, 0),
+        pa.py_buffer(offsets),
+        pa.py_buffer(column[1]),
+        validity,
+        null_count,
+    )
+
+
+def _launches(launch: _Columns, index: NDArray[np.int64]) -> pa.Table:
+    is_kernel = pa.array(index[:, 0] == KINDS.index("kernel"))
+    columns: dict[str, pa.Array] = {
+        "kind": number_array(index[:, 0].astype(np.uint8)),
+        "process": number_array(index[:, 5].astype(np.int32), index[:, 5] >= 0),
+        **_names(launch, is_kernel),
+    }
+    for field in LAUNCHES:
+        if field.name in columns:
+            continue
+        if field.type == pa.bool_():
+            columns[field.name] = launch.flag(field.name)
+        elif field.type == pa.string():
+            columns[field.name] = _none_if_empty(launch.text(field.name))
+        else:
+            columns[field.name] = launch.array(field.name)
+    return pa.table([columns[name] for name in LAUNCHES.names], schema=LAUNCHES)
+
+
+def _names(launch: _Columns, is_kernel: pa.Array) -> dict[str, pa.Array]:
+    """Return the three names of a kernel, an empty one taken from the others.
+
+    The rule is that of `nsightlens.ncurep.results`.
+    """
+    names = ("function_name", "mangled_name", "demangled_name")
+    function, mangled, demangled = (_none_if_empty(launch.text(name)) for name in names)
+    filled = {
+        "function_name": pc.coalesce(function, mangled, demangled),
+        "mangled_name": pc.coalesce(mangled, function, demangled),
+        "demangled_name": pc.coalesce(demangled, mangled, function),
+    }
+    own = dict(zip(names, (function, mangled, demangled), strict=True))
+    return {name: pc.if_else(is_kernel, filled[name], own[name]) for name in names}
+
+
+def _none_if_empty(texts: pa.StringArray) -> pa.StringArray:
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+
+def _rules(rule: _Columns, item: _Columns) -> pa.Table:
+    parent = item.values("rule")
+    rows = number_array(parent)
+    return pa.table(
+        [
+            number_array(rule.values("launch")[parent]),
+            rule.text("identifier").take(rows),
+            rule.text("display_name").take(rows),
+            rule.text("section").take(rows),
+            number_array(item.values("severity")),
+            item.text("title"),
+            item.text("message"),
+            item.array("speedup_pct"),
+            item.array("speedup_scope"),
+        ],
+        schema=RULES,
+    )
+
+
+def _instances(found: _Columns, strings: list[str], texts: pa.StringArray) -> pa.Table:
+    launch, name = found.values("launch"), found.values("name")
+    ordinal = found.values("ordinal")
+    if not len(launch):
+        return INSTANCES.empty_table()
+    is_first = np.append(True, (launch[1:] != launch[:-1]) | (ordinal[1:] != ordinal[:-1]))
+    starts = np.flatnonzero(is_first)
+    position = np.arange(len(launch)) - np.repeat(starts, np.diff(np.append(starts, len(launch))))
+    used, index = np.unique(name, return_inverse=True)
+    names = pa.array([strings[i] for i in used.tolist()], type=pa.string())
+    return pa.table(
+        [
+            number_array(launch),
+            names.take(number_array(index)),
+            number_array(position.astype(np.uint32)),
+            *_values(found.values("correlation_kind"), found.values("correlation_raw"), texts),
+            *_values(found.values("kind"), found.values("raw"), texts),
+        ],
+        schema=INSTANCES,
+    )
+
+
+def _values(
+    kind: NDArray[np.uint8], raw: NDArray[np.uint64], texts: pa.StringArray
+) -> list[pa.Array]:
+    """Return kind, float64, exact integer and text of values; null where it is none."""
+    is_integer = kind == MetricKind.INTEGER
+    value = raw.view(np.float64).copy()
+    value[is_integer] = raw[is_integer]
+    return [
+        number_array(kind),
+        number_array(value, is_integer | (kind == MetricKind.DOUBLE)),
+        number_array(raw, is_integer),
+        texts.take(number_array(raw, kind == MetricKind.TEXT)),
+    ]
+
+
+def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
+    """Put ranges into the order of `nsightlens.ncurep.nvtx`: by launch, domain and kind."""
+    ranges = _Columns(found["nvtx_range"])
+    parent, is_start_end = ranges.values("parent"), ranges.values("is_start_end") != 0
+    if not len(parent):
+        return NVTX.empty_table()
+    domains = _Domains(found, launch)
+    domain = np.full(len(parent), -1, dtype=np.intp)
+    domain[~is_start_end] = domains.of_stack[parent[~is_start_end]]
+    domain[is_start_end] = domains.of_start_end[parent[is_start_end]]
+    order = np.lexsort((is_start_end, domain))
+    order = order[domain[order] >= 0]
+    domain, is_start_end = domain[order], is_start_end[order]
+    starts = np.flatnonzero(np.append(True, domain[1:] != domain[:-1])) if len(domain) else domain
+    depth = np.arange(len(domain)) - np.repeat(starts, np.diff(np.append(starts, len(domain))))
+    rows = number_array(order)
+    on_launch = number_array(domains.launch[domain])
+    thread = pc.if_else(
+        pa.array(is_start_end),
+        ranges.array("start_thread_id").take(rows),
+        launch.array("thread_id").take(on_launch),
+    )
+    return pa.table(
+        [
+            number_array(domains.launch[domain].astype(np.uint32)),
+            number_array(domains.position[domain].astype(np.uint32)),
+            domains.names.take(number_array(domain)),
+            number_array(depth.astype(np.uint32), ~is_start_end),
+            ranges.text("name").take(rows),
+            thread,
+            *(ranges.array(name).take(rows) for name in ("range_id", "category", "color")),
+            _payload(ranges).take(rows),
+            ranges.text("message").take(rows),
+        ],
+        schema=NVTX,
+    )
+
+
+class _Domains:
+    """The NVTX domains of each launch, in the order in which its state names them.
+
+    ``launch``, ``position`` and ``names`` describe each domain; ``of_stack`` and ``of_start_end``
+    give the domain of the rows of those tables, -1 for the stack of a thread that is not the
+    launch's.
+    """
+
+    def __init__(self, found: Mapping[str, Any], launch: _Columns) -> None:
+        named, stack = _Columns(found["nvtx_domain"]), _Columns(found["nvtx_stack"])
+        thread = _Columns(found["nvtx_thread"])
+        start_end = _Columns(found["nvtx_start_end_domain"])
+        stack_launch = thread.values("launch")[stack.values("thread")]
+        is_own = (
+            (thread.is_valid("thread_id") & True)[stack.values("thread")]
+            & launch.is_valid("thread_id")[stack_launch]
+            & (
+                thread.values("thread_id")[stack.values("thread")]
+                == launch.values("thread_id")[stack_launch]
+            )
+        )
+        launches = np.concatenate(
+            [named.values("launch"), stack_launch[is_own], start_end.values("launch")]
+        ).astype(np.intp)
+        identifiers = np.concatenate(
+            [
+                named.values("domain_id"),
+                stack.values("domain_id")[is_own],
+                start_end.values("domain_id"),
+            ]
+        )
+        distinct, code = np.unique(identifiers, return_inverse=True)
+        key = launches * max(len(distinct), 1) + code
+        keys, first, of_row = np.unique(key, return_index=True, return_inverse=True)
+        # By launch, and within it by first mention; of equal launches the first row is smaller.
+        order = np.lexsort((first, keys // max(len(distinct), 1)))
+        rank = np.empty(len(order), dtype=np.intp)
+        rank[order] = np.arange(len(order))
+        of_row = rank[of_row]
+        self.launch = (keys // max(len(distinct), 1))[order]
+        starts = np.flatnonzero(np.append(True, self.launch[1:] != self.launch[:-1]))
+        counts = np.diff(np.append(starts, len(self.launch)))
+        self.position = np.arange(len(self.launch)) - np.repeat(starts, counts)
+        named_count, own_count = len(named.values("launch")), int(np.count_nonzero(is_own))
+        self.of_stack = np.full(len(is_own), -1, dtype=np.intp)
+        self.of_stack[is_own] = of_row[named_count : named_count + own_count]
+        self.of_start_end = of_row[named_count + own_count :]
+        # The last name that is given to a domain counts; one that only a stack mentions has none.
+        row_of_name = np.full(len(self.launch), -1, dtype=np.intp)
+        row_of_name[of_row[:named_count]] = np.arange(named_count)
+        texts = named.text("name").take(number_array(row_of_name, row_of_name >= 0))
+        self.names = pc.fill_null(texts, "")
+
+
+def _payload(ranges: _Columns) -> pa.StringArray:
+    """Return the payload of each range as text, by the order of `nsightlens.ncurep.nvtx`."""
+    candidates = []
+    for name in ("u64", "i64", "f64", "u32", "i32", "f32"):
+        column = ranges.array(f"payload_{name}")
+        if name.startswith("f"):
+            # As Python spells a float, which Arrow does not.
+            spelled = [None if value is None else str(value) for value in column.to_pylist()]
+            candidates.append(pa.array(spelled, type=pa.string()))
+        else:
+            candidates.append(column.cast(pa.string()))
+    return pc.coalesce(*candidates, ranges.text("payload_text"))
