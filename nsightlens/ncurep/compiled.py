@@ -149,8 +149,7 @@ def _with_refused(found: Scanned, refused: Mapping[int, Scanned], end: int) -> S
         pieces += [_cut(found, first, row), piece]
         first = row + 1
     pieces.append(_cut(found, first, max(first, end)))
-    damage = next((piece.damage for piece in pieces if piece.damage is not None), None)
-    return concat_scanned(pieces)._replace(damage=damage)
+    return concat_scanned(pieces)
 
 
 def _cut(found: Scanned, first: int, last: int) -> Scanned:
@@ -168,10 +167,12 @@ def _cut(found: Scanned, first: int, last: int) -> Scanned:
         for part in found.store.parts
     ]
     return Scanned(
-        found.launches.slice(first, last - first),
-        *(_cut_side(table, first, last) for table in (found.rules, found.nvtx, found.instances)),
-        MetricStore(tuple(parts)),
-        None,
+        launches=found.launches.slice(first, last - first),
+        rules=_cut_side(found.rules, first, last),
+        nvtx=_cut_side(found.nvtx, first, last),
+        instances=_cut_side(found.instances, first, last),
+        store=MetricStore(tuple(parts)),
+        damage=None,
     )
 
 
