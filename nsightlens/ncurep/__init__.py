@@ -5,7 +5,8 @@
 ``rules`` and ``session`` (the other messages), ``faults`` (damage told as typed errors) and
 ``read``, the door. Writing: ``spec`` (what to write), ``encode``, ``write_result``
 and ``write``. Copying: ``rewrite`` (block by block), ``slice`` (some of the launches) and
-``redact`` (without what names people, machines and programs).
+``redact`` (without what names people, machines and programs), with ``redacted_fields`` (what
+becomes of each field) and ``leftovers`` (what still names something).
 """
 
 from __future__ import annotations

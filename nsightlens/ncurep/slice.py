@@ -1,0 +1,201 @@
+"""A smaller report with some of the launches of another, for NVIDIA's tools as much as for ours.
+
+Chosen results are copied byte for byte, with the sources that they refer to. Only block headers
+are written anew, with other counts: string tables and session parts stay, because a result names
+its metrics by their place in the string tables of *all* blocks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from nsightlens.errors import FilterError
+from nsightlens.files import check_place, write_bytes
+from nsightlens.ncurep.encode import length_prefixed
+from nsightlens.ncurep.faults import wire_error
+from nsightlens.ncurep.rewrite import Extent, blocks, fields_of, header_with, indexed, raw_fields
+from nsightlens.ncurep.wire import BYTES, VARINT, Message, WireFault, padded, read_varint
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nsightlens.ncurep.container import Entry
+    from nsightlens.ncurep.model import Kind
+    from nsightlens.ncurep.rewrite import Block, RawField, Source
+
+__all__ = ["slice_ncu_rep"]
+
+_SOURCE_REFERENCE = 1
+"""SourceData: what results call it by."""
+
+_PIECE = 1 << 20
+"""[byte] What is copied at a time."""
+
+_LASTING = {3, 4}
+"""BlockHeader: session and string table, which outlive the entries of their block."""
+
+
+class _ReferenceField(NamedTuple):
+    """Where a kind of result names its sources: in a repeated field, or in a message of one."""
+
+    number: int
+    is_in_message: bool
+
+
+_REFERENCES: dict[Kind, _ReferenceField] = {
+    "kernel": _ReferenceField(15, is_in_message=True),
+    "range": _ReferenceField(15, is_in_message=False),
+    "cmdlist": _ReferenceField(17, is_in_message=False),
+    "graph": _ReferenceField(17, is_in_message=False),
+}
+
+
+def slice_ncu_rep(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    launches: Iterable[int],
+    *,
+    on_error: Literal["raise", "salvage"] = "raise",
+    overwrite: bool = False,
+) -> Path:
+    """Write a report that holds some of the launches of another; return its path.
+
+    The launches keep all that the report says of them, byte for byte, and their order; their ids
+    are counted anew. All sessions stay, and the sources that the launches refer to.
+
+    Parameters
+    ----------
+    path
+        A .ncu-rep file. What lies inside the metrics of its launches is not looked at.
+    out
+        Where to write; its folder must exist. Never the report itself.
+    launches
+        Ids of launches, as in the table ``launches``: positions of the results in the report,
+        from 0. The order does not matter, nor does an id that is given twice.
+    on_error
+        ``"raise"`` fails on a damaged report. ``"salvage"`` takes launches that lie before the
+        damage.
+    overwrite
+        Replace a file that is there.
+
+    Raises
+    ------
+    FilterError
+        No launch is chosen, or one that is not there.
+    ReportNotFoundError, ReportFormatError
+        See `nsightlens.ncurep.read_ncu_rep`.
+    OutputExistsError
+        The file is there already and ``overwrite`` was not given.
+    OutputError
+        It is the report itself, or the file system refuses.
+    ValueError
+        ``on_error`` is neither of the two.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nsightlens.example
+    >>> from nsightlens.ncurep import read_ncu_rep, slice_ncu_rep
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = slice_ncu_rep(nsightlens.example.path(), folder + "/two.ncu-rep", [0, 7])
+    ...     len(read_ncu_rep(path).results)
+    2
+    """
+    if on_error not in ("raise", "salvage"):
+        raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
+    target = Path(out)
+    check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
+    with indexed(path) as source:
+        damage = source.container.damage
+        if damage is not None and on_error == "raise":
+            raise damage
+        chosen = _chosen(source, launches)
+        wanted = {reference for entry in chosen for reference in _references(source, entry)}
+        pieces = _pieces(source, frozenset(chosen), wanted)
+        write_bytes(target, pieces, force=overwrite, remedy="say overwrite=True")
+    return target
+
+
+def _chosen(source: Source, launches: Iterable[int]) -> list[Entry]:
+    entries = source.entries
+    wanted = sorted(set(launches))
+    missing = [launch for launch in wanted if not 0 <= launch < len(entries)]
+    if wanted and not missing:
+        return [entries[launch] for launch in wanted]
+    before = " before its damage" if source.container.damage is not None else ""
+    count = len(entries)
+    there = f"the report has launches 0 to {count - 1}{before}" if count > 1 else (
+        f"the report has {'only launch 0' if count else 'no launch'}{before}"
+    )  # fmt: skip
+    what = f"there is no launch {missing[0]}" if missing else "no launch was chosen"
+    raise FilterError(f"{source.path}: {what}: {there}.")
+
+
+def _references(source: Source, entry: Entry) -> list[int]:
+    """Return what a result calls its sources by."""
+    number, is_in_message = _REFERENCES[entry.kind]
+    fields = [f for f in fields_of(source, entry, entry.where()) if f.number == number]
+    try:
+        if is_in_message:
+            inside = [raw_fields(field.content) for field in fields if field.wire_type == BYTES]
+            fields = [f for message in inside for f in message if f.number == _SOURCE_REFERENCE]
+        return [number for field in fields for number in _integers(field)]
+    except WireFault as fault:
+        where = (*entry.where(), "sources")
+        raise wire_error(source.path, fault, entry.start, where) from fault
+
+
+def _integers(field: RawField) -> Iterator[int]:
+    """Yield the number of a field, or the several that a packed one holds."""
+    if field.wire_type == VARINT:
+        yield field.value
+    elif field.wire_type == BYTES:
+        data, position = padded(field.content), 0
+        while position < len(field.content):
+            value, position = read_varint(data, position)
+            yield value
+
+
+def _pieces(source: Source, chosen: frozenset[Entry], wanted: set[int]) -> Iterator[bytes]:
+    """Yield the new file."""
+    yield source.buffer[: source.start]
+    for block in blocks(source):
+        results = [entry for entry in block.results if entry in chosen]
+        sources = [place for place in block.sources if _reference(source, place) in wanted]
+        if (len(results), len(sources)) == (len(block.results), len(block.sources)):
+            header = source.bytes_of(block.header)
+        else:
+            header = _header(source, block, sources, results)
+        if header:
+            yield length_prefixed(header)
+        for start, stop in _extents(sources, results):
+            # With the length prefix, and in pieces: a source can be large.
+            for piece in range(start - 4, stop, _PIECE):
+                yield source.buffer[piece : min(piece + _PIECE, stop)]
+
+
+def _reference(source: Source, place: Extent) -> int | None:
+    try:
+        return Message.at(padded(source.bytes_of(place)), 0, place.stop - place.start).uint64(
+            _SOURCE_REFERENCE
+        )
+    except WireFault as fault:
+        raise wire_error(source.path, fault, place.start, ("source",)) from fault
+
+
+def _header(
+    source: Source, block: Block, sources: Sequence[Extent], results: Sequence[Entry]
+) -> bytes:
+    """Return the header of a block that lost some entries; b"" where it says nothing any more."""
+    fields = fields_of(source, block.header, (f"block {block.number}", "header"))
+    if not sources and not results and not {field.number for field in fields} & _LASTING:
+        return b""
+    size = sum(4 + stop - start for start, stop in _extents(sources, results))
+    return header_with(fields, len(sources), Counter(e.kind for e in results), size)
+
+
+def _extents(sources: Sequence[Extent], results: Sequence[Entry]) -> list[Extent]:
+    return [*sources, *(Extent(entry.start, entry.stop) for entry in results)]
