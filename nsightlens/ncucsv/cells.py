@@ -1,0 +1,126 @@
+"""One printed value to a `Cell`: a number in its base unit with its rounding, text, or nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+from nsightlens.errors import ReportFormatError
+from nsightlens.ncucsv.model import Cell
+from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, NumberFormat, PrintedNumber
+from nsightlens.ncucsv.scale import base_factor
+
+__all__ = ["CellReader", "better", "differ", "unmarked"]
+
+NO_VALUE = Cell(None)
+
+_WITHOUT_VALUE = {"", "n/a", "no data"}
+_NOT_FINITE = {
+    **dict.fromkeys(("nan", "-nan", "nan(ind)", "-nan(ind)"), math.nan),
+    **dict.fromkeys(("inf", "+inf", "infinity"), math.inf),
+    **dict.fromkeys(("-inf", "-infinity"), -math.inf),
+}
+
+# What ncu puts before a value that it doubts.
+_MARK = re.compile(r"^\(!\)\s*")
+
+# With --print-metric-instances, the instances follow the value: 12 (4; 8).
+_INSTANCES = re.compile(r"(?P<value>.*?)\s*[({][^(){}]*;[^(){}]*[)}]")
+
+# A list of numbers, whatever it looks like.
+_TEXT_METRICS = {"launch__tpc_enabled"}
+
+
+def unmarked(text: str) -> str:
+    """Return a printed value without the mark of doubt and without its instances."""
+    text = _MARK.sub("", text.strip())
+    found = _INSTANCES.fullmatch(text) if text.endswith((")", "}")) else None
+    return text if found is None else found["value"]
+
+
+class CellReader:
+    """Reads the values of one text.
+
+    Parameters
+    ----------
+    path
+        The file, for errors.
+    number_format
+        How the text writes numbers.
+    """
+
+    def __init__(self, path: str, number_format: NumberFormat) -> None:
+        self.path = path
+        self.format = number_format
+        self._other = CONTINENTAL if number_format is ENGLISH else ENGLISH
+        self._known: dict[tuple[str, str], Cell] = {}
+
+    def cell(self, metric: str, text: str, unit: str, line: int) -> Cell:
+        """Return a printed value.
+
+        Raises
+        ------
+        ReportFormatError
+            The number is written in another way than those before it.
+        """
+        if metric in _TEXT_METRICS:
+            return Cell(text)
+        found = self._known.get((text, unit))
+        if found is None:
+            found = self._known[text, unit] = self._read(text, unit, line)
+        return found
+
+    def percentage(self, text: str) -> float | None:
+        """Return a percentage of a rule, which is written in either way; None where it is none."""
+        number = self.format.number(text) or self._other.number(text)
+        return float(number.value) if number is not None else None
+
+    def _read(self, text: str, unit: str, line: int) -> Cell:
+        text = unmarked(text)
+        word = text.casefold()
+        if word in _WITHOUT_VALUE:
+            return NO_VALUE
+        if word in _NOT_FINITE:
+            return Cell(_NOT_FINITE[word])
+        number = self.format.number(text)
+        if number is not None:
+            return _scaled(number, base_factor(unit))
+        if self._other.number(text) is not None:
+            problem = (
+                f"the number {text!r} is written as in {self._other.example!r}, and those before"
+                f" it as in {self.format.example!r}"
+            )
+            advice = "Print the file again in one piece, under LC_ALL=C."
+            raise ReportFormatError(self.path, problem, advice, where=(f"line {line}",))
+        return Cell(text)
+
+
+def _scaled(number: PrintedNumber, factor: int) -> Cell:
+    if number.is_integer and factor == 1:
+        exact = int(number.value)
+        return Cell(exact if 0 <= exact < 1 << 64 else float(exact))
+    half_of_last_digit = Decimal(5).scaleb(number.last_digit - 1) * factor
+    return Cell(float(number.value * factor), float(half_of_last_digit))
+
+
+def better(known: Cell | None, other: Cell) -> Cell:
+    """Return the one of two prints of a value that says more; the later one of equals."""
+    if known is None or known.value is None:
+        return other
+    return known if other.value is None or known.rounding < other.rounding else other
+
+
+def differ(one: Cell, other: Cell) -> bool:
+    """Say whether two prints cannot be of the same value."""
+    a, b = one.value, other.value
+    if a is None or b is None:
+        return False
+    if isinstance(a, str) or isinstance(b, str):
+        return a != b
+    if math.isnan(a) or math.isnan(b):
+        return math.isnan(a) != math.isnan(b)
+    if a == b:
+        return False
+    # The sum of two floats is itself rounded.
+    return abs(a - b) > (one.rounding + other.rounding) * (1 + 1e-9)
