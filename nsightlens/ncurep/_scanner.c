@@ -414,7 +414,7 @@ typedef struct Part {
 
 enum {
     LAUNCH_TABLE, RULE_TABLE, ITEM_TABLE, DOMAIN_TABLE, THREAD_TABLE, STACK_TABLE,
-    START_END_TABLE, RANGE_TABLE, INSTANCE_TABLE, TEXT_TABLE, TABLE_COUNT,
+    START_END_TABLE, RANGE_TABLE, INSTANCE_TABLE, REPEAT_TABLE, TEXT_TABLE, TABLE_COUNT,
 };
 
 /* A message that becomes a row; it has none where `row_needs` is not set. */
@@ -654,6 +654,12 @@ static const TableSpec TABLES[TABLE_COUNT] = {
         [INSTANCE_KIND] = {"kind", BOOL, NOWHERE, ALWAYS},
         [INSTANCE_RAW] = {"raw", LONG, NOWHERE, ALWAYS},
     }},
+    /* A metric that a launch has had already: the instances of this occurrence replace those. */
+    [REPEAT_TABLE] = {"repeat", {
+        [INSTANCE_LAUNCH] = {"launch", WORD, NOWHERE, ALWAYS},
+        [INSTANCE_NAME] = {"name", WORD, NOWHERE, ALWAYS},
+        [INSTANCE_ORDINAL] = {"ordinal", WORD, NOWHERE, ALWAYS},
+    }},
     [TEXT_TABLE] = {"text", {{"text", TEXT, NOWHERE, ALWAYS}}},
 };
 
@@ -868,6 +874,25 @@ static inline Verdict set_metric(Builder *builder, uint32_t name, uint32_t launc
     return ACCEPTED;
 }
 
+/* Tell whether a launch has a metric already. */
+static inline bool has_metric(const Builder *builder, uint32_t name, uint32_t launch)
+{
+    uint32_t position = builder->metric_of[name];
+    const MetricColumn *metrics = builder->metrics;
+    return position != 0 && ((const uint8_t *)metrics[position - 1].kind)[launch] != 0;
+}
+
+/* Append a row of the columns that instances and repeats begin with. */
+static Verdict append_occurrence(Table *table, uint32_t launch, uint32_t name, uint32_t ordinal)
+{
+    TRY(reserve_row(table));
+    size_t row = table->row_count++;
+    ((uint32_t *)table->columns[INSTANCE_LAUNCH].values)[row] = launch;
+    ((uint32_t *)table->columns[INSTANCE_NAME].values)[row] = name;
+    ((uint32_t *)table->columns[INSTANCE_ORDINAL].values)[row] = ordinal;
+    return ACCEPTED;
+}
+
 static Verdict read_instance(Span bytes, Value *correlation, Value *element)
 {
     *correlation = (Value){NO_VALUE, 0, NULL};
@@ -912,11 +937,8 @@ static Verdict scan_instances(Builder *builder, Span metric, uint32_t name, uint
         TRY(read_instance(content, &correlation, &element));
         TRY(keep_text(builder, &correlation));
         TRY(keep_text(builder, &element));
-        TRY(reserve_row(table));
-        size_t row = table->row_count++;
-        ((uint32_t *)columns[INSTANCE_LAUNCH].values)[row] = launch;
-        ((uint32_t *)columns[INSTANCE_NAME].values)[row] = name;
-        ((uint32_t *)columns[INSTANCE_ORDINAL].values)[row] = ordinal;
+        TRY(append_occurrence(table, launch, name, ordinal));
+        size_t row = table->row_count - 1;
         ((uint8_t *)columns[CORRELATION_KIND].values)[row] = correlation.kind;
         ((uint64_t *)columns[CORRELATION_RAW].values)[row] = correlation.raw;
         ((uint8_t *)columns[INSTANCE_KIND].values)[row] = element.kind;
@@ -963,6 +985,8 @@ static Verdict scan_metric(Builder *builder, Span metric, uint32_t launch, uint3
         return REFUSED;
     uint8_t wanted = builder->wanted[name];
     uint32_t canonical = builder->canonical[name];
+    if (wanted & WANT_INSTANCES && has_metric(builder, canonical, launch))
+        TRY(append_occurrence(&builder->tables[REPEAT_TABLE], launch, canonical, ordinal));
     if (wanted & WANT_SCALAR)
         TRY(set_metric(builder, canonical, launch, &value));
     if (wanted & WANT_INSTANCES && has_instances)

@@ -118,8 +118,9 @@ def _wanted(job: ScanJob) -> bytes:
         instances = [bool(asked(name)) for name in strings]
     else:
         instances = [bool(asked)] * len(strings)
+    # Which occurrence of a metric is its last is told by its scalars.
     return bytes(
-        _SCALAR_WANTED * scalar + _INSTANCES_WANTED * instance
+        _SCALAR_WANTED * (scalar or instance) + _INSTANCES_WANTED * instance
         for scalar, instance in zip(scalars, instances, strict=True)
     )
 
@@ -197,7 +198,7 @@ def _scanned(found: Mapping[str, Any], job: ScanJob, index: NDArray[np.int64]) -
         _launches(launch, index),
         _rules(_Columns(found["rule"]), _Columns(found["rule_item"])),
         _nvtx(found, launch),
-        _instances(_Columns(found["instance"]), strings, texts),
+        _instances(_Columns(found["instance"]), _Columns(found["repeat"]), strings, texts),
         MetricStore((StorePart(len(index), columns, texts),)),
         None,
     )
@@ -320,9 +321,12 @@ def _rules(rule: _Columns, item: _Columns) -> pa.Table:
     )
 
 
-def _instances(found: _Columns, strings: list[str], texts: pa.StringArray) -> pa.Table:
-    launch, name = found.values("launch"), found.values("name")
-    ordinal = found.values("ordinal")
+def _instances(
+    found: _Columns, repeats: _Columns, strings: list[str], texts: pa.StringArray
+) -> pa.Table:
+    keep = _not_replaced(found, repeats)
+    launch, name = found.values("launch")[keep], found.values("name")[keep]
+    ordinal = found.values("ordinal")[keep]
     if not len(launch):
         return INSTANCES.empty_table()
     is_first = np.append(True, (launch[1:] != launch[:-1]) | (ordinal[1:] != ordinal[:-1]))
@@ -335,11 +339,32 @@ def _instances(found: _Columns, strings: list[str], texts: pa.StringArray) -> pa
             number_array(launch),
             names.take(number_array(index)),
             number_array(position.astype(np.uint32)),
-            *_values(found.values("correlation_kind"), found.values("correlation_raw"), texts),
-            *_values(found.values("kind"), found.values("raw"), texts),
+            *_values(
+                found.values("correlation_kind")[keep],
+                found.values("correlation_raw")[keep],
+                texts,
+            ),
+            *_values(found.values("kind")[keep], found.values("raw")[keep], texts),
         ],
         schema=INSTANCES,
     )
+
+
+def _not_replaced(found: _Columns, repeats: _Columns) -> NDArray[np.bool_] | slice:
+    """Say which instances are of the last occurrence of their metric in its launch.
+
+    Most files store some metric twice, but hardly one with instances.
+    """
+    repeated = (repeats.values("launch").astype(np.uint64) << 32) | repeats.values("name")
+    if not len(repeated):
+        return slice(None)
+    # In file order, so that of each key the last row has the last ordinal.
+    keys, from_end = np.unique(repeated[::-1], return_index=True)
+    last = repeats.values("ordinal")[::-1][from_end]
+    key = (found.values("launch").astype(np.uint64) << 32) | found.values("name")
+    place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    is_replaced = (keys[place] == key) & (found.values("ordinal") < last[place])
+    return np.logical_not(is_replaced)
 
 
 def _values(
