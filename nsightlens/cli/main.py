@@ -12,7 +12,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
-from nsightlens.cli import classify, demo, export, info, metrics, schema
+from nsightlens.cli import classify, demo, export, info, metrics, redact, schema
+from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
 from nsightlens.cli.exit_codes import ExitCode, code_of
 from nsightlens.cli.interrupt import was_interrupted
@@ -30,6 +31,8 @@ COMMANDS: dict[str, Any] = {
     "info": info,
     "metrics": metrics,
     "export": export,
+    "slice": slice_,
+    "redact": redact,
     "demo": demo,
     "schema": schema,
 }

@@ -14,7 +14,7 @@ DESCRIPTION = """\
 Prints the JSON Schema (draft 2020-12) of the results that --format json writes.
 Without a name, lists the schemas."""
 
-NAMES = ("classify", "info", "metrics", "metric-names")
+NAMES = ("classify", "info", "metrics", "metric-names", "redact")
 """The schemas: those of `nsightlens.render.json_schema.SCHEMAS`, here without loading it."""
 
 

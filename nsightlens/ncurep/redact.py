@@ -75,7 +75,7 @@ class Redaction:
     removed
         How many fields of each kind were removed or emptied, such as ``host name``.
     remaining
-        What still names something, by kind and then the most frequent first.
+        What still names something, by kind and place, the most frequent first.
     """
 
     path: Path
@@ -148,9 +148,14 @@ def redact_ncu_rep(
         pieces = redactor.pieces(leftovers)
         write_bytes(target, pieces, force=overwrite, remedy="say overwrite=True")
     remaining = redactor.names + leftovers.counts
-    ordered = sorted(remaining.items(), key=lambda one: (one[0].kind, -one[1], one[0]))
+    ordered = sorted(remaining.items(), key=_order)
     removed = dict(sorted(redactor.removed.items()))
     return Redaction(target, removed, tuple(Remaining(*found, n) for found, n in ordered))
+
+
+def _order(one: tuple[Leftover, int]) -> tuple[str, str, int, str]:
+    found, count = one
+    return found.kind, found.where, -count, found.text
 
 
 class _Redactor:

@@ -50,12 +50,17 @@ class Extent(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One block: its header, and where the messages of its sources and results lie."""
+    """One block: its header, and where the messages of its sources and results lie.
+
+    ``entry_count`` is how many entries the header claims: more than there are where a salvaged
+    file is cut.
+    """
 
     number: int
     header: Extent
     sources: tuple[Extent, ...]
     results: tuple[Entry, ...]
+    entry_count: int
 
 
 class RawField(NamedTuple):
@@ -124,7 +129,8 @@ def blocks(source: Source) -> Iterator[Block]:
         while entry is not None and entry.block == index:
             results.append(entry)
             entry = next(entries, None)
-        yield Block(index, extent, tuple(sources), tuple(results))
+        count = sum(header.uint32(n) or 0 for n in (_SOURCE_COUNT, *COUNT_FIELD.values()))
+        yield Block(index, extent, tuple(sources), tuple(results), count)
         offset, index = stop, index + 1
 
 

@@ -165,7 +165,7 @@ def _pieces(source: Source, chosen: frozenset[Entry], wanted: set[int]) -> Itera
     for block in blocks(source):
         results = [entry for entry in block.results if entry in chosen]
         sources = [place for place in block.sources if _reference(source, place) in wanted]
-        if (len(results), len(sources)) == (len(block.results), len(block.sources)):
+        if len(results) + len(sources) == block.entry_count:
             header = source.bytes_of(block.header)
         else:
             header = _header(source, block, sources, results)

@@ -26,6 +26,7 @@ SCHEMAS = {
     "info": "one row per report: `nsightlens info --format json`",
     "metrics": "one row per launch and raw metric: `nsightlens metrics --like ... --format json`",
     "metric-names": "one row per metric name: `nsightlens metrics --format json`",
+    "redact": "what was removed and what is left: `nsightlens redact ... --format json`",
 }
 """Name of each schema and what it describes."""
 
@@ -138,7 +139,13 @@ def _row(name: str) -> dict[str, Any]:
         from nsightlens import tables  # noqa: PLC0415
 
         return _object({column.name: _of_column(column) for column in tables.LABELS})
-    return {"info": _info_row, "metrics": _metric_row, "metric-names": _metric_name_row}[name]()
+    rows = {
+        "info": _info_row,
+        "metrics": _metric_row,
+        "metric-names": _metric_name_row,
+        "redact": _redact_row,
+    }
+    return rows[name]()
 
 
 def _of_column(column: Column) -> dict[str, Any]:
@@ -200,6 +207,22 @@ def _metric_name_row() -> dict[str, Any]:
             "unit": _about(_TEXT_OR_NULL, "unit of its values by its name"),
             "value_count": _about(_COUNT, "launches that have a value"),
             "launch_count": _about(_COUNT, "launches of the reports"),
+        }
+    )
+
+
+def _redact_row() -> dict[str, Any]:
+    return _object(
+        {
+            "key": _about(_TEXT, "names the row: status|kind, or status|kind|where|text"),
+            "status": {
+                "description": "removed: it is gone or masked; remaining: it still names something",
+                "enum": ["removed", "remaining"],
+            },
+            "kind": _about(_TEXT, "what it is, such as 'host name' or 'kernel name'"),
+            "where": _about(_TEXT_OR_NULL, "part of the report that holds it; null: removed"),
+            "text": _about(_TEXT_OR_NULL, "the text that remains; null: removed"),
+            "count": _about(_COUNT, "how many fields"),
         }
     )
 

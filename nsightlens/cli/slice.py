@@ -1,0 +1,130 @@
+"""``nsightlens slice``: a smaller report with some of the launches."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nsightlens.cli import arguments, one_report
+from nsightlens.cli.load import has_filters, passing
+from nsightlens.errors import FilterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nsightlens.report import Report
+
+__all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "write a smaller report with some of the launches"
+DESCRIPTION = """\
+Writes a report that holds some of the launches of another, byte for byte as
+they are and in their order, with the program code that they refer to. NVIDIA's
+tools open it like any other. Launches are counted anew from 0."""
+EPILOG = """\
+examples:
+  nsightlens slice report.ncu-rep -o small.ncu-rep --launch 0,3,10-20
+  nsightlens slice report.ncu-rep -o gemm.ncu-rep --family gemm
+  nsightlens slice cut.ncu-rep -o sound.ncu-rep --launch 0- --salvage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command."""
+    one_report.add_report(parser, may_salvage=True)
+    arguments.add_filters(parser)
+    group = parser.add_argument_group("launches")
+    group.add_argument(
+        "--launch",
+        metavar="IDS",
+        type=_extents,
+        help="launch ids as the tables count them, from 0: numbers and ranges such as "
+        "0,3,10-20; 7- stands for 7 and all behind it",
+    )
+    one_report.add_place(parser.add_argument_group("output"))
+
+
+def _extents(text: str) -> list[tuple[int, int | None]]:
+    """Return first and last launch of each part; no last one stands for the end."""
+    found = []
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        if not first.isdecimal() or not (last.isdecimal() or last == ""):
+            raise argparse.ArgumentTypeError(
+                f"{part!r} is no launch id and no range of them: write 3, 10-20 or 7-"
+            )
+        end = None if dash and not last else int(last or first)
+        if end is not None and end < int(first):
+            raise argparse.ArgumentTypeError(f"{part!r} ends before it begins")
+        found.append((int(first), end))
+    return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the smaller report."""
+    from nsightlens.ncurep import slice_ncu_rep
+
+    if args.launch is None and not has_filters(args):
+        args.parser.error("say which launches to keep: --launch, --kernel, or another filter")
+    path, loaded = one_report.loaded_for(args)
+    report = loaded.report
+    launches = _chosen(args, path, report)
+    slice_ncu_rep(
+        path,
+        args.output,
+        launches,
+        on_error="salvage" if args.salvage else "raise",
+        overwrite=args.force,
+    )
+    one_report.say_written(args, path, f"{len(launches)} of {len(report)} launches, ")
+    return loaded.finish()
+
+
+def _chosen(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
+    """Return the ids of the launches that are wanted.
+
+    Raises
+    ------
+    FilterError
+        There is none.
+    """
+    if not len(report):
+        raise FilterError(f"{path} holds no launch: there is nothing to choose from.")
+    keep = passing(args, report)
+    if args.launch is None:
+        return _ids(keep)
+    named = _named(args.launch, path, len(report))
+    if not (keep & named).any():
+        raise FilterError(
+            f"{path}: none of the launches that --launch names passes the filters. "
+            f"The launches that pass them: {_listed(_ids(keep))}."
+        )
+    return _ids(keep & named)
+
+
+def _named(extents: Sequence[tuple[int, int | None]], path: Path, count: int) -> NDArray[np.bool_]:
+    import numpy as np
+
+    named = np.zeros(count, dtype=bool)
+    for first, last in extents:
+        beyond = next((i for i in (first, last) if i is not None and i >= count), None)
+        if beyond is not None:
+            there = "only launch 0" if count == 1 else f"launches 0 to {count - 1}"
+            raise FilterError(f"{path}: there is no launch {beyond}: the report has {there}.")
+        named[first : count if last is None else last + 1] = True
+    return named
+
+
+def _ids(keep: NDArray[np.bool_]) -> list[int]:
+    return [int(launch) for launch in keep.nonzero()[0]]
+
+
+_SHOWN = 8
+
+
+def _listed(launches: Sequence[int]) -> str:
+    more = f" and {len(launches) - _SHOWN} more" if len(launches) > _SHOWN else ""
+    return ", ".join(map(str, launches[:_SHOWN])) + more
