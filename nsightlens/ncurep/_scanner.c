@@ -843,7 +843,7 @@ static Verdict add_metric(Builder *builder, uint32_t name)
     /* A column is as long as the file has launches, so a small file with many of both could ask
      * for far more memory than it has bytes. Python's columns have a row per value instead. */
     uint64_t cells = (uint64_t)(builder->metric_count + 1) * builder->launch_count;
-    if (cells > 64 * (uint64_t)builder->file.len + 1000000)
+    if (cells > (uint64_t)builder->file.len + 1000000)
         return REFUSED;
     if (builder->metric_count == builder->metric_capacity) {
         size_t capacity = 2 * builder->metric_capacity + 64;

@@ -242,7 +242,7 @@ def store_parts_of(
 
 
 _SPARSE_CELLS = 1_000_000
-_CELLS_PER_VALUE = 64
+_CELLS_PER_VALUE = 16
 
 
 class _Flat:

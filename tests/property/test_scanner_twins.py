@@ -1,0 +1,135 @@
+"""The compiled scanner and the pure-Python one read every file alike, sound or damaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.mutate import DAMAGES, mutants
+from support.small_reports import small_reports
+from support.twins import outcome
+
+from nsightlens.ncurep import LaunchSpec, MetricSpec, encode_ncu_rep, read_columns
+from nsightlens.ncurep.scanner import compiled_scanner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(
+    compiled_scanner() is None, reason="this installation has no compiled scanner"
+)
+
+PER_KIND = 250
+
+
+def check_twins(path: Path) -> bool:
+    """Compare what the two make of a file in both ways; return whether it was refused."""
+    was_refused = False
+    for on_error in ("raise", "salvage"):
+        compiled, pure = outcome(path, "c", on_error), outcome(path, "python", on_error)
+        assert compiled == pure
+        was_refused |= "error" in pure
+    return was_refused
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damage_is_told_and_read_alike(kind: str, tmp_path: Path) -> None:
+    """The same error in the same words, or the same tables to the last bit."""
+    path = tmp_path / "mutant.ncu-rep"
+    refused = 0
+    for mutant in mutants(kind, small_reports(), PER_KIND):
+        path.write_bytes(mutant.data)
+        refused += check_twins(path)
+    assert 0 < refused < PER_KIND or kind == "cut the beginning"
+
+
+@pytest.mark.parametrize("size", range(0, 1200, 13))
+def test_a_cut_is_salvaged_alike(size: int, tmp_path: Path) -> None:
+    """Whatever comes before the cut is the same from both."""
+    for i, data in enumerate(small_reports()):
+        path = tmp_path / f"{i}.ncu-rep"
+        path.write_bytes(data[: len(data) - size] if size < len(data) else data[:size])
+        check_twins(path)
+
+
+@pytest.mark.corpus
+def test_real_reports_are_read_alike(corpus_reports: list[Path]) -> None:
+    """Every table of every real report, instances included."""
+    for path in corpus_reports:
+        assert not check_twins(path)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damage_to_real_reports_is_told_and_read_alike(
+    kind: str, corpus_reports: list[Path], tmp_path: Path
+) -> None:
+    """The smallest of them, which have more of everything than ours."""
+    by_size = sorted(corpus_reports, key=lambda path: path.stat().st_size)
+    real = [path.read_bytes() for path in (by_size[0], by_size[7])]
+    for mutant in mutants(kind, real, 10):
+        path = tmp_path / "mutant.ncu-rep"
+        path.write_bytes(mutant.data)
+        check_twins(path)
+
+
+def twin_bytes(launches: list[LaunchSpec], tmp_path: Path) -> Path:
+    """Write launches as a report."""
+    path = tmp_path / "twins.ncu-rep"
+    path.write_bytes(encode_ncu_rep(launches))
+    return path
+
+
+def test_what_the_compiled_scanner_refuses_is_read_all_the_same(tmp_path: Path) -> None:
+    """A name that is not UTF-8 is left to the other scanner, in the middle of a sound file."""
+    names = ["first", "second\udcff", "third", "fourth\udc80", "fifth"]
+    launches = [
+        LaunchSpec(name=name, metrics={"a": i, f"own_{i}": i / 2}, instances={"a": [(1, i)]})
+        for i, name in enumerate(names)
+    ]
+    path = twin_bytes(launches, tmp_path)
+    assert not check_twins(path)
+    found = outcome(path, "c", "raise")
+    assert found["launches"]["function_name"] == [
+        "first", "second\\xff", "third", "fourth\\x80", "fifth",
+    ]  # fmt: skip
+    assert [row[0] for row in found["metrics"] if row[1] == "a"] == [0, 1, 2, 3, 4]
+
+
+def test_a_file_of_refused_entries_is_left_to_the_other_scanner(tmp_path: Path) -> None:
+    """Going back and forth for every launch would gain nothing."""
+    path = twin_bytes(
+        [LaunchSpec(name=f"k{i}\udcff", metrics={"a": i}) for i in range(200)], tmp_path
+    )
+    assert not check_twins(path)
+
+
+def test_launches_that_share_no_metric_do_not_blow_up(tmp_path: Path) -> None:
+    """A column of all launches for every name would be a thousand times the file."""
+    launches = [LaunchSpec(metrics={f"metric_{i}": float(i)}) for i in range(2500)]
+    path = twin_bytes(launches, tmp_path)
+    assert not check_twins(path)
+    store = read_columns(path, scanner="c").store
+    cells = sum(part.launch_count * len(part.columns) for part in store.parts)
+    assert cells < 1_500_000
+
+
+def test_of_a_metric_that_is_stored_twice_the_last_one_counts_with_its_instances(
+    tmp_path: Path,
+) -> None:
+    """NVIDIA's reader returns the last one; instances of the first are gone with it."""
+    twice = LaunchSpec(
+        metrics=[
+            MetricSpec("a", 1, [(1, 10), (2, 20)]),
+            MetricSpec("b", 5, [(1, 50)]),
+            MetricSpec("a", 2, [(3, 30)]),
+        ]
+    )
+    then_without = LaunchSpec(metrics=[MetricSpec("a", 1, [(1, 10)]), MetricSpec("a", 2)])
+    path = twin_bytes([twice, then_without, twice], tmp_path)
+    assert not check_twins(path)
+    instances = outcome(path, "c", "raise")["instances"]
+    assert list(zip(instances["launch"], instances["metric"], instances["integer"])) == [
+        (0, "b", 50), (0, "a", 30), (2, "b", 50), (2, "a", 30),
+    ]  # fmt: skip
