@@ -12,6 +12,7 @@ import struct
 __all__ = [
     "double_field",
     "float_field",
+    "int_field",
     "length_prefixed",
     "message_field",
     "text_field",
@@ -58,6 +59,20 @@ def uint_field(number: int, value: int | None) -> bytes:
     if value is None:
         return b""
     return _TAGS[number][_VARINT] + varint(int(value))
+
+
+def int_field(number: int, value: int | None) -> bytes:
+    """Return a varint field of a signed integer (int32, int64); see the module for ``None``.
+
+    Raises
+    ------
+    ValueError
+        The integer needs more than 64 bits.
+    """
+    if value is not None and value < -(2**63):
+        raise ValueError(f"{value} is not a signed 64-bit integer")
+    # Two's complement in 64 bits, whatever the width of the field.
+    return uint_field(number, value + 2**64 if value is not None and value < 0 else value)
 
 
 def double_field(number: int, value: float | None) -> bytes:

@@ -102,6 +102,8 @@ class LaunchSpec:
         else of a metric without a value of its own.
     process
         ``None`` stands for the process of the report.
+    thread_id, api_call_id
+        ``None`` leaves them out, except that a kernel must have them: it gets 0.
     nvtx
         Ranges open on the launching thread and start/end ranges; ``None`` stores no NVTX state.
     nvtx_other_threads
@@ -126,8 +128,8 @@ class LaunchSpec:
     grid: tuple[int, int, int] = (1, 1, 1)
     block: tuple[int, int, int] = (32, 1, 1)
     process: ProcessInfo | None = None
-    thread_id: int = 1
-    api_call_id: int = 1
+    thread_id: int | None = 1
+    api_call_id: int | None = 1
     context_id: int | None = 1
     stream_id: int | None = 7
     context_name: str | None = None
@@ -215,8 +217,8 @@ def report_spec_of(file: NcuRepFile) -> ReportSpec:
             grid=result.grid or (0, 0, 0),
             block=result.block or (0, 0, 0),
             process=result.process,
-            thread_id=result.thread_id or 0,
-            api_call_id=result.api_call_id or 0,
+            thread_id=result.thread_id,
+            api_call_id=result.api_call_id,
             context_id=result.context_id,
             stream_id=result.stream_id,
             context_name=result.context_name,

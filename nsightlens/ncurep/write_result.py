@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.ncurep.encode import (
-    UINT64_MAX,
     double_field,
     float_field,
+    int_field,
     message_field,
     text_field,
     uint_field,
@@ -21,7 +21,7 @@ from nsightlens.ncurep.encode import (
 from nsightlens.ncurep.spec import Float32, FocusedRuleMessage, MetricSpec, Uint32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from nsightlens.ncurep.model import Kind, NvtxDomainState, NvtxRange, RuleMessage
     from nsightlens.ncurep.spec import LaunchSpec, Layout, Value
@@ -100,8 +100,8 @@ def encode_result(launch: LaunchSpec, metrics: Iterable[bytes], layout: Layout) 
 def _kernel(launch: LaunchSpec, metrics: Iterable[bytes], layout: Layout) -> list[bytes]:
     reference = uint_field(1, 1 if layout.source_count else None)
     return [
-        uint_field(1, launch.thread_id),
-        uint_field(2, launch.api_call_id),
+        uint_field(1, launch.thread_id or 0),
+        uint_field(2, launch.api_call_id or 0),
         uint_field(3, 0),
         uint_field(4, 0),
         text_field(5, launch.name if launch.mangled_name is None else launch.mangled_name),
@@ -211,13 +211,13 @@ def _rule_results(number: int, rules: Sequence[RuleMessage]) -> list[bytes]:
 def _rule_item(message_id: int, message: RuleMessage) -> bytes:
     focus = message.focus if isinstance(message, FocusedRuleMessage) else ()
     has_speedup = message.speedup_pct is not None or message.speedup_scope is not None
-    speedup = uint_field(1, message.speedup_scope) + double_field(2, message.speedup_pct)
+    speedup = int_field(1, message.speedup_scope) + double_field(2, message.speedup_pct)
     return message_field(
         1,
         message_field(
             1,
             text_field(1, message.message),
-            uint_field(2, message.severity),
+            int_field(2, message.severity),
             uint_field(3, message_id),
             text_field(4, message.title),
         ),
@@ -240,15 +240,18 @@ def _nvtx_state(number: int, launch: LaunchSpec) -> bytes:
     """Return the NVTX state: names of all domains, stacks by thread, start/end ranges."""
     if launch.nvtx is None:
         return b""
-    stacks: Mapping[int, Sequence[NvtxDomainState]]
-    stacks = {**launch.nvtx_other_threads, launch.thread_id: launch.nvtx}
-    domains = {domain.domain_id: domain.name for state in stacks.values() for domain in state}
+    stacks = dict(launch.nvtx_other_threads)
+    if launch.thread_id is not None:
+        stacks[launch.thread_id] = launch.nvtx
+    # Domains are known by the order of their names here: that of the launch, whose names count too.
+    states = [launch.nvtx, *stacks.values(), launch.nvtx]
+    domains = {domain.domain_id: domain.name for state in states for domain in state}
     default = next((i for i, name in domains.items() if name == "<default domain>"), None)
     return message_field(
         number,
         *(
             message_field(1, uint_field(1, domain_id), text_field(2, name))
-            for domain_id, name in sorted(domains.items())
+            for domain_id, name in domains.items()
         ),
         *(_thread(thread_id, state) for thread_id, state in sorted(stacks.items())),
         *(_start_end_domain(domain) for domain in launch.nvtx if domain.start_end),
@@ -314,5 +317,5 @@ def _payload(number: int, payload: int | float | str | None) -> bytes:
     if isinstance(payload, float):
         return message_field(number, uint_field(1, 3), double_field(4, payload))
     if payload < 0:
-        return message_field(number, uint_field(1, 2), uint_field(3, payload & UINT64_MAX))
+        return message_field(number, uint_field(1, 2), int_field(3, payload))
     return message_field(number, uint_field(1, 1), uint_field(2, payload))

@@ -53,7 +53,6 @@ started_ranges = st.builds(
     uint64,
     uint32,
 )
-# Domains are listed by id, as the writer lists them.
 states = st.lists(
     st.builds(
         NvtxDomainState,
@@ -64,14 +63,14 @@ states = st.lists(
     ),
     max_size=3,
     unique_by=lambda domain: domain.domain_id,
-).map(lambda domains: sorted(domains, key=lambda domain: domain.domain_id))
+)
 
 rules = st.builds(
     RuleMessage,
     rule=texts,
     rule_name=texts,
     section=st.none() | texts,
-    severity=st.integers(0, 4),
+    severity=st.integers(-(2**31), 2**31 - 1),
     title=st.none() | texts,
     message=texts,
 )
@@ -79,7 +78,7 @@ rules_with_speedup = st.builds(
     lambda rule, percent, scope: replace(rule, speedup_pct=percent, speedup_scope=scope),
     rules,
     st.floats(0, 100),
-    st.integers(0, 2),
+    st.integers(-(2**31), 2**31 - 1),
 )
 
 launches = st.builds(

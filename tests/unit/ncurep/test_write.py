@@ -366,3 +366,36 @@ def test_the_fixtures_of_a_failed_launch_and_of_none_read_as_such(tmp_path: Path
     empty = read_ncu_rep(reports.write_empty_report(tmp_path))
     assert empty.results == []
     assert replace(empty.sessions[0], process=None).device_names == ("NVIDIA H100 80GB HBM3",)
+
+
+def test_severity_and_scope_of_a_rule_may_be_negative(tmp_path: Path) -> None:
+    """A damaged report can say so, and what was read can be written."""
+    rule = RuleMessage("R", "Rule", None, -1, None, "message", 1.0, -(2**31))
+    (result,) = read_back(tmp_path, [LaunchSpec(rules=[rule])]).results
+    assert result.rules == (rule,)
+
+
+def test_an_integer_below_64_bits_is_refused() -> None:
+    """It would come back as another number."""
+    state = [NvtxDomainState(0, "", push_pop=(NvtxRange("r", category=0, payload=-(2**63) - 1),))]
+    with pytest.raises(ValueError, match="64-bit"):
+        encode_ncu_rep([LaunchSpec(nvtx=state)])
+
+
+def test_domains_keep_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    """The NVTX path of a launch names them in this order; those of other threads come last."""
+    state = tuple(NvtxDomainState(i, f"domain {i}", push_pop=(NvtxRange("r"),)) for i in (5, 0, 3))
+    other = [NvtxDomainState(1, "elsewhere", push_pop=(NvtxRange("s"),)), *state]
+    launch = LaunchSpec(thread_id=7, nvtx=state, nvtx_other_threads={2: other})
+    (result,) = read_back(tmp_path, [launch]).results
+    assert result.nvtx == (*state, NvtxDomainState(1, "elsewhere"))
+
+
+def test_a_range_without_thread_and_call_stays_without(tmp_path: Path) -> None:
+    """No number is made up for what a report leaves out, except where the format wants one."""
+    state = (NvtxDomainState(2, "d", start_end=(NvtxRange("r", range_id=1, thread_id=4),)),)
+    kinds: tuple[Kind, ...] = ("range", "kernel")
+    launches = [LaunchSpec(kind=k, thread_id=None, api_call_id=None, nvtx=state) for k in kinds]
+    without, kernel = read_back(tmp_path, launches).results
+    assert (without.thread_id, without.api_call_id, without.nvtx) == (None, None, state)
+    assert (kernel.thread_id, kernel.api_call_id) == (0, 0)
