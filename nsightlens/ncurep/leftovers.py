@@ -30,14 +30,13 @@ _SPLIT = re.compile(r"[\s=:;,\"']+")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 # A path of two parts and more. Bytes above 0x7f are letters of other languages.
-_PART = rb"[\w.+@~%\x80-\xff-]+"
-_CANDIDATE = re.compile(
-    rb"/" + _PART + rb"/[\w.\x80-\xff]|~/[\w.\x80-\xff]|[A-Za-z]:\\[\w.\x80-\xff]"
-)
+_PART = rb"/[\w.+@~%\x80-\xff-]+"
+# Looked ahead for, because what looks like the beginning of one may be the byte before another.
+_CANDIDATE = re.compile(rb"(?=(" + _PART + rb"/[\w.\x80-\xff]|~/[\w.\x80-\xff]|[A-Za-z]:\\\w))")
 _PATH = re.compile(
     # Not the rest of a word, of a tag (</p/...) or of a web address.
-    rb"(?<![\w.<\x80-\xff])(?<!:/)(?:(?:~|(?:/" + _PART + rb")+)/" + _PART + rb"/?"
-    rb"|[A-Za-z]:\\[^\s\"'<>|:*?]+)"
+    rb"(?<![\w.<\x80-\xff])(?<!:/)"
+    rb"(?:(?:~|" + _PART + rb")(?:" + _PART + rb")+/?|[A-Za-z]:\\[^\s\"'<>|:*?]+)"
 )
 
 
@@ -128,14 +127,17 @@ class Leftovers:
         words = secrets.found()
         self._sought = [_PATHS, *(_word(kind, text) for text, kind in words.items())]
         # The same section definitions lie in every result: what stands around a find decides it.
-        self._known: dict[tuple[int, str, bytes], Leftover | None] = {}
+        self._known: dict[tuple[int, str, bytes, bytes], Leftover | None] = {}
 
     def search(self, piece: bytes, message: str) -> None:
         """Search a block header or a result; ``message`` is its name in `FIELDS`."""
         for index, sought in enumerate(self._sought):
             for start, stop in sought.candidates(piece):
-                around = piece[max(0, start - _CONTEXT) : stop + _CONTEXT]
-                key = index, message, around
+                before, after = (
+                    piece[max(0, start - _CONTEXT) : start],
+                    piece[start : start + _CONTEXT],
+                )
+                key = index, message, before, after
                 if key not in self._known:
                     self._known[key] = _leftover(sought, piece, message, start, stop)
                 found = self._known[key]
@@ -177,8 +179,24 @@ def _texts_around(piece: bytes, start: int, stop: int) -> Iterator[tuple[int, in
             return
         number, _, begin, end = around[0]
         outermost = outermost or number
-        if stop <= end and not _NOT_TEXT.search(piece, begin, end):
+        if stop <= end and _is_text(data, begin, end):
             yield outermost, begin, end
+
+
+_FIELD_1 = 0x0A
+
+
+def _is_text(data: bytes, begin: int, end: int) -> bool:
+    if _NOT_TEXT.search(data, begin, end):
+        return False
+    if data[begin] != _FIELD_1:
+        return True
+    # A message of one text in field 1 looks like a text that begins with a line break.
+    try:
+        scan_fields(data, begin, end)
+    except WireFault:
+        return True
+    return False
 
 
 def without_users(field: bytes) -> bytes:
@@ -196,14 +214,14 @@ def without_users(field: bytes) -> bytes:
 
 
 def _paths(piece: bytes) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in _CANDIDATE.finditer(piece))
+    return (match.span(1) for match in _CANDIDATE.finditer(piece))
 
 
 def _path_at(content: bytes, start: int, stop: int) -> str | None:
     for match in _PATH.finditer(content):
         # Where one path has several candidates, the first stands for it.
         first = _CANDIDATE.search(content, match.start())
-        if first is not None and first.span() == (start, stop) and stop <= match.end():
+        if first is not None and first.span(1) == (start, stop) and stop <= match.end():
             return decode_text(match.group())
     return None
 

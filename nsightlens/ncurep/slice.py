@@ -8,13 +8,15 @@ its metrics by their place in the string tables of *all* blocks.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nsightlens.errors import FilterError
+from nsightlens.errors import FilterError, StringIndexError
 from nsightlens.files import check_place, write_bytes
-from nsightlens.ncurep.encode import length_prefixed
-from nsightlens.ncurep.faults import wire_error
+from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
+from nsightlens.ncurep.faults import COPY_AGAIN, wire_error
+from nsightlens.ncurep.results import layout_of
 from nsightlens.ncurep.rewrite import Extent, blocks, fields_of, header_with, indexed, raw_fields
 from nsightlens.ncurep.wire import BYTES, VARINT, Message, WireFault, padded, read_varint
 
@@ -34,8 +36,12 @@ _SOURCE_REFERENCE = 1
 _PIECE = 1 << 20
 """[byte] What is copied at a time."""
 
-_LASTING = {3, 4}
+_STRING_TABLE, _PAYLOAD_SIZE = 4, 5
+_LASTING = {3, _STRING_TABLE}
 """BlockHeader: session and string table, which outlive the entries of their block."""
+
+_MOST_LOST = 1 << 16
+"""Names that a cut file may lack; real reports have some thousand in all."""
 
 
 class _ReferenceField(NamedTuple):
@@ -77,7 +83,8 @@ def slice_ncu_rep(
         from 0. The order does not matter, nor does an id that is given twice.
     on_error
         ``"raise"`` fails on a damaged report. ``"salvage"`` takes launches that lie before the
-        damage.
+        damage. A metric whose name was lost with the end of the file is called ``lost_name_7`` or
+        so in the new report.
     overwrite
         Replace a file that is there.
 
@@ -114,7 +121,8 @@ def slice_ncu_rep(
             raise damage
         chosen = _chosen(source, launches)
         wanted = {reference for entry in chosen for reference in _references(source, entry)}
-        pieces = _pieces(source, frozenset(chosen), wanted)
+        lost = _lost_names(source, chosen) if damage is not None else b""
+        pieces = chain(_pieces(source, frozenset(chosen), wanted), [lost])
         write_bytes(target, pieces, force=overwrite, remedy="say overwrite=True")
     return target
 
@@ -146,6 +154,43 @@ def _references(source: Source, entry: Entry) -> list[int]:
     except WireFault as fault:
         where = (*entry.where(), "sources")
         raise wire_error(source.path, fault, entry.start, where) from fault
+
+
+def _lost_names(source: Source, chosen: Sequence[Entry]) -> bytes:
+    """Return a block that names the metrics whose names lay behind the damage; b"" for none.
+
+    Raises
+    ------
+    StringIndexError
+        A result asks for more names than any report has: it is damaged itself.
+    """
+    first = len(source.container.strings)
+    stop = first
+    for entry in chosen:
+        highest = max(_name_ids(source, entry), default=-1)
+        if highest >= first + _MOST_LOST:
+            problem = f"a metric has the name id {highest} and the file has {first} strings"
+            where = entry.where()
+            raise StringIndexError(
+                source.path, problem, COPY_AGAIN, offset=entry.start, where=where
+            )
+        stop = max(stop, highest + 1)
+    if stop == first:
+        return b""
+    names = (text_field(1, f"lost_name_{name}") for name in range(first, stop))
+    return length_prefixed(message_field(_STRING_TABLE, *names) + uint_field(_PAYLOAD_SIZE, 0))
+
+
+def _name_ids(source: Source, entry: Entry) -> Iterator[int]:
+    metrics = layout_of(entry.kind).metrics
+    for field in fields_of(source, entry, entry.where()):
+        if field.number == metrics and field.wire_type == BYTES:
+            try:
+                name = Message.at(padded(field.content), 0, len(field.content)).uint32(1)
+            except WireFault as fault:
+                where = (*entry.where(), "metric")
+                raise wire_error(source.path, fault, entry.start, where) from fault
+            yield name or 0
 
 
 def _integers(field: RawField) -> Iterator[int]:

@@ -10,7 +10,13 @@ from support.contents import contents
 from support.handmade import block, file_of, kernel, metric, write_bytes
 from support.reports import attention_launch, everything, report_of
 
-from nsightlens.errors import FilterError, OutputError, OutputExistsError, TruncatedReportError
+from nsightlens.errors import (
+    FilterError,
+    OutputError,
+    OutputExistsError,
+    StringIndexError,
+    TruncatedReportError,
+)
 from nsightlens.ncurep import read_ncu_rep, slice_ncu_rep, write_ncu_rep
 from nsightlens.ncurep.encode import message_field, text_field, uint_field
 from nsightlens.ncurep.model import ProcessInfo
@@ -167,6 +173,27 @@ def test_what_lies_before_damage_can_be_salvaged(tmp_path: Path, layout: Layout)
         slice_ncu_rep(cut, tmp_path / "s.ncu-rep", [4], on_error="salvage")
     path = slice_ncu_rep(cut, tmp_path / "s.ncu-rep", range(count), on_error="salvage")
     assert contents(read_ncu_rep(path)) == contents(sound)
+
+
+def test_names_that_were_lost_with_the_end_of_the_file_are_made_up(tmp_path: Path) -> None:
+    """NVIDIA's reader and ours need one for each metric."""
+    layout = Layout(strings="last_block")
+    launches = [LaunchSpec(metrics={"a": 1, "b": 2.5}), LaunchSpec(metrics={"c": 3})]
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches, layout)
+    cut = tmp_path / "cut.ncu-rep"
+    cut.write_bytes(whole.read_bytes()[:-3])
+    path = slice_ncu_rep(cut, tmp_path / "s.ncu-rep", [0], on_error="salvage")
+    file = read_ncu_rep(path)
+    assert file.strings == ["lost_name_0", "lost_name_1"]
+    assert list(file.scalars.value) == [1.0, 2.5]
+
+
+def test_a_name_id_beyond_reason_is_no_lost_name(tmp_path: Path) -> None:
+    """A damaged file cannot ask for billions of names."""
+    content = file_of(block([kernel(metric(2**31))], strings=["m"]), block([kernel()]))
+    cut = write_bytes(tmp_path, content[:-3])
+    with pytest.raises(StringIndexError, match="name id 2147483648"):
+        slice_ncu_rep(cut, tmp_path / "s.ncu-rep", [0], on_error="salvage")
 
 
 def test_on_error_takes_two_words(tmp_path: Path) -> None:

@@ -1,0 +1,386 @@
+"""A redacted report says what was measured and not where, by whom and with what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.contents import contents
+from support.handmade import block, file_of, kernel, metric, write_bytes
+from support.reports import everything, report_of
+
+from nsightlens.errors import OutputError, OutputExistsError, ReportFormatError, WireFormatError
+from nsightlens.ncurep import read_ncu_rep, redact_ncu_rep, write_ncu_rep
+from nsightlens.ncurep.encode import message_field, text_field, uint_field
+from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
+from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from nsightlens.ncurep import Redaction
+
+PROCESS = ProcessInfo(41, "gpu-box-7.example.org", "/home/alice/secret-project/bin/trainer")
+
+# Everything that is to go, each with a text of its own: fields of SessionDetails by kind.
+SYSTEM = message_field(
+    3,
+    text_field(1, "Linux"),
+    text_field(5, "gpu-box-7"),
+    message_field(7, text_field(1, "10.11.12.13"), uint_field(2, 1)),
+    text_field(60, "undocumented-system"),
+)
+SESSION = b"".join(
+    (
+        uint_field(1, 41),
+        SYSTEM,
+        message_field(4, SYSTEM[2:]),
+        text_field(7, "a comment of mine"),
+        message_field(8, text_field(1, "CUDA"), text_field(2, "12.4")),
+        message_field(
+            9,
+            text_field(1, "/home/alice/secret-project/bin/trainer"),
+            text_field(2, "/scratch/working-folder"),
+            text_field(3, "--data /data/customers --token hunter22"),
+            text_field(4, "API_KEY=abcdef123456"),
+        ),
+        message_field(10, text_field(4, "Profile of mine"), text_field(8, "Base")),
+        text_field(
+            11,
+            "/usr/bin/ncu -o /home/alice/out --clock-control none --cache-control=all"
+            " --replay-mode application ./trainer",
+        ),
+        text_field(61, "undocumented-session"),
+    )
+)
+CALL_STACK = message_field(
+    1,
+    text_field(1, "/opt/lib/libstack.so"),
+    uint_field(2, 77),
+    text_field(3, "/src/stack_file.cpp"),
+    text_field(4, "stack_function"),
+)
+GONE = (
+    "gpu-box-7", "10.11.12.13", "alice", "trainer", "secret-project", "a comment of mine",
+    "working-folder", "customers", "hunter22", "abcdef123456", "Profile of mine", "/usr/bin/ncu",
+    "undocumented", "stack", "comment of a launch", "code of the program", "series of a launch",
+)  # fmt: skip
+
+
+def header() -> bytes:
+    process = message_field(
+        6, uint_field(1, 41), text_field(2, PROCESS.host_name), text_field(3, PROCESS.process_name)
+    )
+    return message_field(3, SESSION) + process + text_field(62, "undocumented-header")
+
+
+def telling_kernel(*fields: bytes) -> bytes:
+    return kernel(
+        text_field(12, "comment of a launch"),
+        message_field(18, text_field(3, "comment of a launch's section")),
+        message_field(24, text_field(1, "series of a launch")),
+        message_field(28, CALL_STACK),
+        text_field(63, "undocumented-kernel"),
+        *fields,
+    )
+
+
+def write_telling(folder: Path, *fields: bytes, strings: Sequence[str] = ("m",)) -> Path:
+    """Write a report of one kernel that gives everything away."""
+    source = uint_field(1, 9) + text_field(2, "code of the program in /home/bob/code.cu")
+    value = message_field(2, uint_field(5, 12))
+    result = telling_kernel(metric(0, value), *fields)
+    return write_bytes(
+        folder, file_of(block([result], header(), strings=list(strings), sources=[source]))
+    )
+
+
+def redacted(folder: Path, path: Path, **options: bool) -> Redaction:
+    return redact_ncu_rep(path, folder / "shared.ncu-rep", **options)
+
+
+def remaining(done: Redaction) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.where, one.text) for one in done.remaining if one.kind != "kernel name"]
+
+
+@pytest.mark.parametrize("text", GONE)
+def test_what_names_somebody_is_gone(tmp_path: Path, text: str) -> None:
+    """Wherever the format has a place for it."""
+    whole = write_telling(tmp_path)
+    assert text.encode() in whole.read_bytes()
+    done = redacted(tmp_path, whole)
+    assert text.encode() not in done.path.read_bytes()
+
+
+def test_what_was_removed_is_counted_by_kind(tmp_path: Path) -> None:
+    """Each field once; an empty one does not count."""
+    assert redacted(tmp_path, write_telling(tmp_path)).removed == {
+        "call stack": 1,
+        "command line": 1,
+        "comment": 2,
+        "environment": 1,
+        "executable": 1,
+        "host name": 3,
+        "network address": 2,
+        "process name": 1,
+        "profile series": 1,
+        "profiler command line": 1,
+        "profiler setting": 1,
+        "section comment": 1,
+        "source": 1,
+        "undocumented field": 5,
+        "working directory": 1,
+    }
+
+
+def test_a_report_that_names_nothing_stays_as_it_is(tmp_path: Path) -> None:
+    """Also to the byte."""
+    whole = write_bytes(tmp_path, file_of(block([kernel()], strings=["m"])))
+    done = redacted(tmp_path, whole)
+    assert done.removed == {}
+    assert done.path.read_bytes() == whole.read_bytes()
+
+
+LAYOUTS = {
+    "one_result_per_block": Layout(),
+    "two_results_per_block": Layout(results_per_block=2),
+    "strings_in_the_last_block": Layout(strings="last_block", results_per_block=99),
+    "sources_beside_results": Layout(
+        source_count=2, source_bytes=300, are_sources_beside_results=True
+    ),
+    "sources_in_blocks_of_their_own": Layout(source_count=2, source_bytes=300),
+    "kinds_in_one_block": Layout(may_mix_kinds=True, results_per_block=99),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_every_value_is_as_before(tmp_path: Path, layout: Layout) -> None:
+    """Metrics, instances, names, grids, rules and NVTX of every kind of result."""
+    launches = [
+        *everything(),
+        LaunchSpec(kind="range", metrics={"m": 1}, context_name="ctx"),
+        LaunchSpec(kind="cmdlist", name="list", metrics={"m": 3}),
+        LaunchSpec(kind="graph", metrics={"m": 4}, instances={"i": [(1, 2.0)]}),
+    ]
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", report_of(launches), layout)
+    before = read_ncu_rep(whole, instances=True)
+    after = read_ncu_rep(redacted(tmp_path, whole).path, instances=True)
+    for result in (*before.results, *after.results):
+        result.process = None
+    assert contents(after) == contents(before)
+    assert after.source_count == 0
+
+
+def test_processes_are_still_told_apart(tmp_path: Path) -> None:
+    """By their ids, without their names."""
+    launches = [LaunchSpec(process=ProcessInfo(i, "host", "name")) for i in (3, 5)]
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches)
+    after = read_ncu_rep(redacted(tmp_path, whole).path)
+    assert [result.process for result in after.results] == [ProcessInfo(3), ProcessInfo(5)]
+
+
+def test_how_ncu_measured_is_still_known(tmp_path: Path) -> None:
+    """Of its command line, only the options for clocks, caches and replay are left."""
+    (session,) = read_ncu_rep(redacted(tmp_path, write_telling(tmp_path)).path).sessions
+    assert session.profiler_command_line == (
+        "ncu --clock-control none --cache-control all --replay-mode application"
+    )
+    assert session.clock_control == "base", "its own window says so elsewhere, which counts more"
+    assert session.versions == {"CUDA": "12.4"}
+    assert session.operating_system == "Linux"
+
+
+def test_kernel_names_stay_and_are_listed(tmp_path: Path) -> None:
+    """Each of its three spellings."""
+    done = redacted(tmp_path, write_telling(tmp_path))
+    assert [one[:3] for one in done.remaining if one.kind == "kernel name"] == [
+        ("kernel name", text, "kernel name") for text in ("_Z4axpyv", "axpy", "axpy()")
+    ]
+
+
+def test_kernel_names_can_be_replaced(tmp_path: Path) -> None:
+    """By the same one for the same kernel; where else they stand is listed."""
+    launches = [LaunchSpec(name=name, metrics={"launch__kernel_name": "gemm"})
+                for name in ("gemm", "axpy", "gemm")]  # fmt: skip
+    launches.append(LaunchSpec(kind="cmdlist", name="my list"))
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches)
+    done = redacted(tmp_path, whole, keep_kernel_names=False)
+    results = read_ncu_rep(done.path).results
+    expected = ["kernel_0001", "kernel_0002", "kernel_0001", "kernel_0003"]
+    assert [result.function_name for result in results] == expected
+    assert {results[0].mangled_name, results[0].demangled_name} == {"kernel_0001"}
+    assert done.removed["kernel name"] == 10
+    assert done.remaining == (("removed kernel name", "gemm", "metric", 3),)
+
+
+def nvtx_report() -> ReportSpec:
+    state = NvtxDomainState(
+        3, "my domain", (NvtxRange("my range", payload="my payload", category=1, color=2),)
+    )
+    return ReportSpec(
+        launches=[LaunchSpec(nvtx=[state], context_name="my context", stream_name="my stream")]
+    )
+
+
+def test_nvtx_stays_and_is_listed(tmp_path: Path) -> None:
+    """Domains, ranges and payloads, and the names of contexts and streams."""
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", nvtx_report())
+    assert [(kind, text) for kind, _, text in remaining(redacted(tmp_path, whole))] == [
+        ("NVTX name", "my domain"),
+        ("NVTX name", "my payload"),
+        ("NVTX name", "my range"),
+        ("context or stream name", "my context"),
+        ("context or stream name", "my stream"),
+    ]
+
+
+def test_nvtx_can_be_removed(tmp_path: Path) -> None:
+    """With the names of contexts and streams."""
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", nvtx_report())
+    done = redacted(tmp_path, whole, keep_nvtx=False)
+    assert done.removed == {"NVTX name": 1, "context or stream name": 2}
+    assert remaining(done) == []
+    assert b"my " not in done.path.read_bytes()
+
+
+def test_names_that_the_program_registered_with_nvtx_are_removed(tmp_path: Path) -> None:
+    """They are those of all the program, not of the launch."""
+    domain = message_field(1, uint_field(1, 0), text_field(2, "d"), text_field(3, "registered"))
+    done = redacted(tmp_path, write_telling(tmp_path, message_field(21, domain)))
+    assert done.removed["registered NVTX name"] == 1
+    assert ("NVTX name", "NVTX name", "d") in remaining(done)
+
+
+def rule(text: str) -> bytes:
+    message = message_field(1, text_field(1, text))
+    body = message_field(3, message_field(1, message))
+    return message_field(19, text_field(1, "R"), text_field(2, "R"), body)
+
+
+def test_users_in_the_paths_of_rules_are_masked(tmp_path: Path) -> None:
+    """With as many letters, so that nothing else changes; the rest of the path is listed."""
+    said = "File /home/carol/rules/x.py failed; see also C:\\Users\\dave\\y and /home/erin"
+    done = redacted(tmp_path, write_telling(tmp_path, rule(said)))
+    (message,) = read_ncu_rep(done.path).results[0].rules
+    assert message.message == said.replace("carol", "xxxxx").replace("dave", "xxxx").replace(
+        "erin", "xxxx"
+    )
+    assert done.removed["user name in a path"] == 1
+    assert ("path", "rule", "/home/xxxxx/rules/x.py") in remaining(done)
+
+
+@pytest.mark.parametrize("length", [20, 49, 58, 100, 126, 130, 300])
+def test_a_path_is_found_whatever_the_length_of_its_text(tmp_path: Path, length: int) -> None:
+    """The length stands before the text and can look like a letter of it."""
+    path = "/data/" + "x" * (length - 6)
+    value = message_field(2, text_field(1, path))
+    done = redacted(tmp_path, write_telling(tmp_path, metric(0, value)))
+    assert [one for one in remaining(done) if one[0] == "path"] == [("path", "metric", path)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["see https://docs.nvidia.com/nsight-compute/guide", "byte/second", "read/write/atomics", "/x"],
+)
+def test_what_only_looks_like_a_path_is_not_listed(tmp_path: Path, text: str) -> None:
+    """Web addresses, units and alternatives."""
+    done = redacted(tmp_path, write_telling(tmp_path, rule(text)))
+    assert [one for one in remaining(done) if one[0] == "path"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "found"),
+    [
+        ("ran on gpu-box-7", "removed host name", "gpu-box-7"),
+        ("by alice, today", "removed user name", "alice"),
+        ("by bob", "removed user name", "bob"),
+        ("trainer:17", "removed process name", "trainer"),
+        ("at 10.11.12.13", "removed network address", "10.11.12.13"),
+    ],
+)
+def test_a_removed_text_that_stands_elsewhere_is_listed(
+    tmp_path: Path, text: str, kind: str, found: str
+) -> None:
+    """Values of metrics stay as they are, so the reader is told."""
+    value = message_field(2, text_field(1, text))
+    done = redacted(tmp_path, write_telling(tmp_path, metric(0, value)))
+    kinds = {(one.kind.replace("executable", "process name"), one.text) for one in done.remaining}
+    assert (kind, found) in kinds
+
+
+@pytest.mark.parametrize("text", ["malice", "alice2", "aliced_"])
+def test_a_removed_text_inside_a_longer_word_is_another_word(tmp_path: Path, text: str) -> None:
+    """A user named 'less' is not found in every 'unless'."""
+    value = message_field(2, text_field(1, text))
+    done = redacted(tmp_path, write_telling(tmp_path, metric(0, value)))
+    assert [one for one in done.remaining if one.text == "alice"] == []
+
+
+def test_a_field_of_another_type_than_documented_is_removed(tmp_path: Path) -> None:
+    """A text in the place of a number may say anything."""
+    done = redacted(tmp_path, write_telling(tmp_path, text_field(22, "in place of a context id")))
+    assert b"in place of" not in done.path.read_bytes()
+
+
+def test_names_in_the_string_table_are_searched(tmp_path: Path) -> None:
+    """A metric of one's own can be called anything."""
+    done = redacted(tmp_path, write_telling(tmp_path, strings=["m", "of_them", "of alice"]))
+    assert ("removed user name", "metric names", "alice") in remaining(done)
+
+
+def test_references_to_sources_are_removed(tmp_path: Path) -> None:
+    """There is nothing to refer to any more; the required field stays, empty."""
+    whole = write_ncu_rep(
+        tmp_path / "whole.ncu-rep", [LaunchSpec()], Layout(source_count=1, source_bytes=9)
+    )
+    done = redacted(tmp_path, whole)
+    assert done.removed["source reference"] == 1
+    assert len(read_ncu_rep(done.path).results) == 1
+
+
+def test_a_damaged_report_is_not_redacted(tmp_path: Path) -> None:
+    """What lies in the damage is not known."""
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", everything())
+    cut = tmp_path / "cut.ncu-rep"
+    cut.write_bytes(whole.read_bytes()[:-5])
+    with pytest.raises(ReportFormatError, match=r"cut\.ncu-rep: at byte \d+"):
+        redacted(tmp_path, cut)
+    assert not (tmp_path / "shared.ncu-rep").exists()
+
+
+def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+    """With its place in the file."""
+    whole = write_bytes(tmp_path, file_of(block([kernel(b"\x0b")])))
+    with pytest.raises(WireFormatError, match="in block 0 > kernel 0"):
+        redacted(tmp_path, whole)
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_the_report_itself_is_never_written(tmp_path: Path, link: str) -> None:
+    """Not through a link either, and not with overwrite."""
+    whole = write_telling(tmp_path)
+    data = whole.read_bytes()
+    getattr(tmp_path / "link.ncu-rep", link)(whole)
+    for place in (whole, tmp_path / "link.ncu-rep"):
+        with pytest.raises(OutputError, match="is one of the reports"):
+            redact_ncu_rep(whole, place, overwrite=True)
+    assert whole.read_bytes() == data
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
+    """And with overwrite it is."""
+    whole = write_telling(tmp_path)
+    (tmp_path / "shared.ncu-rep").write_bytes(b"mine")
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
+        redacted(tmp_path, whole)
+    assert (tmp_path / "shared.ncu-rep").read_bytes() == b"mine"
+    assert redacted(tmp_path, whole, overwrite=True).removed
+
+
+def test_rules_keep_their_words(tmp_path: Path) -> None:
+    """A rule that names nothing is the same to the byte."""
+    message = RuleMessage("R", "Rule", "S", 2, "Title", "30.1% below /home page", 1.5, 1)
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", [LaunchSpec(rules=[message])])
+    done = redacted(tmp_path, whole)
+    assert done.path.read_bytes() == whole.read_bytes()
