@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Report", "concat_reports", "rows_of_launches"]
+__all__ = [
+    "Report",
+    "concat_reports",
+    "matching_metric_names",
+    "metric_fields",
+    "rows_of_launches",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,13 +134,10 @@ class Report:
         """
         wanted = self.matching_metric_names(names)
         columns = [self.store.column(name) for name in wanted]
-        fields = [
-            pa.field(name, column.type, metadata={"unit": units.unit_of(name) or ""})
-            for name, column in zip(wanted, columns, strict=True)
-        ]
         key = self.launches.select(["report", "launch_id"])
         return pa.Table.from_arrays(
-            [*key.columns, *columns], schema=pa.schema([*key.schema, *fields])
+            [*key.columns, *columns],
+            schema=pa.schema([*key.schema, *metric_fields(wanted, columns)]),
         )
 
     def matching_metric_names(self, names: Iterable[str]) -> list[str]:
@@ -150,21 +153,7 @@ class Report:
         MissingMetricError
             A name, or a pattern, that no launch has.
         """
-        return list(dict.fromkeys(match for name in names for match in self._matching(name)))
-
-    def _matching(self, name: str) -> Sequence[str]:
-        if name in self.store.index_of:
-            return [name]
-        if is_pattern(name):
-            pattern = pattern_of(name)
-            matches = sorted(one for one in self.store.names if pattern.match(one))
-            if matches:
-                return matches
-        raise MissingMetricError(
-            name,
-            nearest=difflib.get_close_matches(name, self.store.names, n=3, cutoff=0.6),
-            advice="`nsightlens metrics REPORT` lists what the report has.",
-        )
+        return matching_metric_names(self.store, names)
 
     def filter(self, keep: NDArray[np.bool_]) -> Report:
         """Return the report with only some of its launches, in every table.
@@ -253,6 +242,45 @@ def concat_reports(reports: Sequence[Report]) -> Report:
         instances=_concat([r.instances for r in reports]),
         column_origins=_concat_origins(reports),
     )
+
+
+def matching_metric_names(
+    store: MetricStore, names: Iterable[str], *, neighbours: Sequence[str] = ()
+) -> list[str]:
+    """Return the metrics of a store that names and patterns stand for.
+
+    Parameters
+    ----------
+    store, names
+        See `Report.matching_metric_names`.
+    neighbours
+        Names that an error may propose, where the store does not have all of them.
+    """
+    known = neighbours or store.names
+    return list(dict.fromkeys(match for name in names for match in _matching(store, name, known)))
+
+
+def _matching(store: MetricStore, name: str, known: Sequence[str]) -> Sequence[str]:
+    if name in store.index_of:
+        return [name]
+    if is_pattern(name):
+        pattern = pattern_of(name)
+        matches = sorted(one for one in store.names if pattern.match(one))
+        if matches:
+            return matches
+    raise MissingMetricError(
+        name,
+        nearest=difflib.get_close_matches(name, known, n=3, cutoff=0.6),
+        advice="`nsightlens metrics REPORT` lists what the report has.",
+    )
+
+
+def metric_fields(names: Sequence[str], columns: Sequence[pa.Array]) -> list[pa.Field]:
+    """Return the Arrow fields of metrics, each with its unit."""
+    return [
+        pa.field(name, column.type, metadata={"unit": units.unit_of(name) or ""})
+        for name, column in zip(names, columns, strict=True)
+    ]
 
 
 def _units_of(names: Sequence[str]) -> pa.DictionaryArray:

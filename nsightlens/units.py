@@ -125,6 +125,7 @@ def unit_of(metric: str) -> str | None:
     return counted
 
 
+@lru_cache(maxsize=8192)
 def _counted_by(base: str) -> str | None:
     return next((unit for pattern, unit in _BY_BASE if pattern.search(base)), None)
 

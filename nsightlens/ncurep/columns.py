@@ -128,7 +128,8 @@ class FileColumns:
     """Everything that was read from one file, as columns.
 
     ``launches``, ``rules``, ``nvtx`` and ``instances`` have the schemas of this module.
-    ``processes`` are those that ``launches`` points to. ``damage`` is the error that reading
+    ``processes`` are those that ``launches`` points to; ``metric_names`` are all that the file
+    defines, whether they were asked for or not. ``damage`` is the error that reading
     stopped at, when the caller asked for what comes before it; ``None`` for a sound file.
     """
 
@@ -143,6 +144,7 @@ class FileColumns:
     instances: pa.Table
     store: MetricStore
     damage: ReportFormatError | None = None
+    metric_names: tuple[str, ...] = ()
 
 
 def launches_of(results: Sequence[Result], processes: Sequence[int | None]) -> pa.Table:

@@ -363,8 +363,8 @@ def _not_replaced(found: _Columns, repeats: _Columns) -> NDArray[np.bool_] | sli
     last = repeats.values("ordinal")[::-1][from_end]
     key = (found.values("launch").astype(np.uint64) << 32) | found.values("name")
     place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-    is_replaced = (keys[place] == key) & (found.values("ordinal") < last[place])
-    return np.logical_not(is_replaced)
+    keep: NDArray[np.bool_] = (keys[place] != key) | (found.values("ordinal") >= last[place])
+    return keep
 
 
 def _values(

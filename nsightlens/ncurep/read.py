@@ -174,6 +174,7 @@ def read_columns(
         nvtx=scanned.nvtx,
         instances=scanned.instances,
         store=scanned.store,
+        metric_names=tuple(container.strings),
         damage=damage,
     )
 

@@ -1,0 +1,96 @@
+"""MetricStore: one column per metric, whatever the launches of several files have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from nsightlens.metric_store import (
+    ABSENT,
+    MetricKind,
+    concat_stores,
+    number_array,
+    store_of_values,
+)
+
+
+def test_what_a_launch_lacks_is_not_what_it_has_without_a_value() -> None:
+    """Both are null in a column, and only one of them is stored."""
+    store = store_of_values(3, {"m": [ABSENT, None, 0]})
+    assert store.kind("m").tolist() == [MetricKind.ABSENT, MetricKind.NULL, MetricKind.INTEGER]
+    assert store.column("m").to_pylist() == [None, None, 0]
+    assert store.long().row.tolist() == [1, 2]
+
+
+def test_a_text_that_many_launches_share_is_kept_once() -> None:
+    """Breakdown metrics say the same for most launches."""
+    store = store_of_values(3, {"m": ["a", "b", "a"], "n": ["b", ABSENT, 1.5]})
+    assert len(store.parts[0].texts) == 2
+    assert store.column("m").to_pylist() == ["a", "b", "a"]
+    # A column is text only where every value is.
+    assert store.column("n").to_pylist() == [None, None, 1.5]
+
+
+def test_the_long_form_says_every_value_by_launch() -> None:
+    """Row, name, kind and the value in the column of its kind."""
+    found = store_of_values(2, {"i": [2**63, ABSENT], "d": [0.5, None], "t": [ABSENT, "x"]}).long()
+    assert found.row.tolist() == [0, 0, 1, 1]
+    assert found.name.tolist() == [0, 1, 1, 2]
+    assert found.value.tolist()[:2] == [float(2**63), 0.5]
+    assert found.integer.tolist() == [2**63, 0, 0, 0]
+    assert found.text.to_pylist() == [None, None, None, "x"]
+
+
+def test_joined_stores_keep_their_columns_apart() -> None:
+    """Text of one file is not mistaken for that of another, and names are merged."""
+    first = store_of_values(1, {"t": ["x"], "a": [1]})
+    second = store_of_values(2, {"a": [2.5, 3.5], "t": ["y", ABSENT], "b": [ABSENT, 7]})
+    joined = concat_stores([first, second])
+    assert joined.names == ("t", "a", "b")
+    assert joined.launch_count == 3
+    assert joined.column("t").to_pylist() == ["x", "y", None]
+    assert joined.column("a").to_pylist() == [1.0, 2.5, 3.5]
+    assert joined.column("b").to_pylist() == [None, None, 7]
+    assert joined.column("unknown").to_pylist() == [None, None, None]
+    assert joined.long().text.to_pylist() == ["x", None, None, "y", None, None]
+
+
+@pytest.mark.parametrize("rows", [[], [0], [2], [0, 2], [1, 2], [0, 1, 2]])
+def test_some_launches_are_taken_across_files(rows: list[int]) -> None:
+    """What is taken is what the columns said, and names that nobody has are gone."""
+    parts = [store_of_values(1, {"a": [1]}), store_of_values(2, {"b": ["x", ABSENT], "a": [2, 3]})]
+    joined = concat_stores(parts)
+    taken = joined.take(np.array(rows, dtype=np.intp))
+    for name in ("a", "b"):
+        assert taken.column(name).to_pylist() == [joined.column(name).to_pylist()[r] for r in rows]
+    assert set(taken.names) == {
+        name for name in ("a", "b") if any(v is not None for v in taken.column(name).to_pylist())
+    }
+
+
+def test_a_value_knows_how_far_it_was_rounded() -> None:
+    """Exact unless said otherwise; unknown where there is no number."""
+    rounding = {"m": np.array([0.5, 0.0, 0.0])}
+    rounded = store_of_values(3, {"m": [10.0, 7, None], "n": [1, 2, 3]}, rounding)
+    joined = concat_stores([rounded, store_of_values(1, {"m": [1.0]})])
+    assert joined.rounding("m").tolist()[:2] == [0.5, 0.0]
+    assert np.isnan(joined.rounding("m")[2])
+    assert joined.rounding("m")[3] == 0
+    assert joined.rounding("n").tolist()[:3] == [0, 0, 0]
+    assert joined.take(np.array([0, 3])).rounding("m").tolist() == [0.5, 0.0]
+    assert joined.long().rounding[0] == 0.5
+
+
+def test_an_arrow_array_of_numbers_is_not_a_copy() -> None:
+    """The memory that a scanner filled is the memory of the column."""
+    values = np.arange(10, dtype=np.float64)
+    array = number_array(values)
+    assert array.null_count == 0
+    values[3] = -1.0
+    assert array[3].as_py() == -1.0
+    has_value = values > 4
+    with_nulls = number_array(values, has_value)
+    with_nulls.validate(full=True)
+    assert with_nulls.to_pylist() == [None] * 5 + [5.0, 6.0, 7.0, 8.0, 9.0]
+    assert with_nulls.type == pa.float64()
