@@ -8,12 +8,23 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from nsightlens.ncurep.scanner import compiled_scanner
+
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
 # `make test` gives the same verdict twice. HYPOTHESIS_PROFILE=explore looks further each time.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture(params=["c", "python"])
+def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let reports be read by each of the two scanners in turn."""
+    if request.param == "c" and compiled_scanner() is None:
+        pytest.skip("this installation has no compiled scanner")
+    monkeypatch.setenv("NSIGHTLENS_SCANNER", request.param)
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,7 @@ def their_value(ncu_report: Any, metric: Any, *instance: int) -> object:
     return int(value) if is_integer else bits(value)
 
 
+@pytest.mark.usefixtures("scanner")
 def test_metrics_and_instances_of_every_real_report(corpus_reports: list[Path]) -> None:
     """Every scalar, every instance and every correlation id of every launch."""
     ncu_report = import_ncu_report()
@@ -91,3 +92,62 @@ def test_metrics_and_instances_of_every_real_report(corpus_reports: list[Path]) 
             instance_count += len(found)
     assert scalar_count > 90_000
     assert instance_count > 500_000
+
+
+def names_of(action: Any) -> tuple[str | None, ...]:
+    """Return the three names of a launch; none for a range, which has none in our tables."""
+    if action.workload_type() != 0:
+        return (None, None, None)
+    bases = (action.NameBase_FUNCTION, action.NameBase_DEMANGLED, action.NameBase_MANGLED)
+    return tuple(action.name(base) or None for base in bases)
+
+
+def ranges_of(action: Any) -> list[tuple[str, str]]:
+    """Return domain and name of every open NVTX range, sorted."""
+    state = action.nvtx_state()
+    found = []
+    for identifier in state.domains() if state is not None else ():
+        domain = state.domain_by_id(identifier)
+        found += [
+            (domain.name(), domain.push_pop_range(i).name())
+            for i in range(len(domain.push_pop_ranges()))
+        ]
+        found += [
+            (domain.name(), domain.start_end_range(i).name())
+            for i in range(len(domain.start_end_ranges()))
+        ]
+    return sorted(found)
+
+
+@pytest.mark.usefixtures("scanner")
+def test_names_rules_and_ranges_of_every_real_report(corpus_reports: list[Path]) -> None:
+    """What a launch is called, what NVIDIA's rules said, and NVTX (no real report has an open range)."""
+    ncu_report = import_ncu_report()
+    launch_count = rule_count = 0
+    for path in corpus_reports:
+        report = nsightlens.open_report(path)
+        names = ("kernel_name", "kernel_demangled_name", "kernel_mangled_name")
+        called = list(zip(*(report.launches[name].to_pylist() for name in names), strict=True))
+        rules = by_launch(report.rules, ["rule", "rule_name", "title", "message"])
+        ranges = by_launch(report.nvtx, ["domain", "name"])
+        context = ncu_report.load_report(str(path))
+        actions = [
+            action for i in range(context.num_ranges()) for action in context.range_by_idx(i)
+        ]
+        assert [names_of(action) for action in actions] == called
+        for launch_id, action in enumerate(actions):
+            messages = [rule for rule in action.rule_results() if rule.has_rule_message()]
+            assert [
+                (
+                    rule.rule_identifier(),
+                    rule.name(),
+                    rule.rule_message()["title"] or None,
+                    rule.rule_message()["message"],
+                )
+                for rule in messages
+            ] == [(rule, name, title or None, text) for rule, name, title, text in rules[launch_id]]
+            assert ranges_of(action) == sorted(ranges[launch_id])
+            rule_count += len(messages)
+        launch_count += len(actions)
+    assert launch_count == 261
+    assert rule_count == 847

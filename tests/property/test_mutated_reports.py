@@ -20,14 +20,16 @@ from support.small_reports import small_reports
 
 import nsightlens
 from nsightlens.errors import NsightLensError, SalvageWarning
-from nsightlens.ncurep import read_ncu_rep
+from nsightlens.ncurep import read_columns, read_ncu_rep
 from nsightlens.ncurep.model import ValueKind
+from nsightlens.ncurep.scanner import compiled_scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from nsightlens.ncurep.model import NcuRepFile
+    from nsightlens.ncurep.scanner import ScannerName
 
 MUTANTS = 10_000
 PER_KIND = MUTANTS // len(DAMAGES)
@@ -70,7 +72,30 @@ def read_to_labels(path: Path, on_error: OnError) -> Outcome:
     return Outcome(len(report), bool(report.warnings))
 
 
-READERS = [pytest.param(read_natively, id="read_ncu_rep")]
+def read_by(scanner: ScannerName) -> Callable[[Path, OnError], Outcome]:
+    """Return a reader of columns, instances included, with one of the two scanners."""
+
+    def read(path: Path, on_error: OnError) -> Outcome:
+        found = read_columns(path, instances=True, on_error=on_error, scanner=scanner)
+        for table in (found.launches, found.rules, found.nvtx, found.instances):
+            table.validate(full=True)
+        assert found.store.launch_count == found.launches.num_rows
+        return Outcome(found.launches.num_rows, found.damage is not None)
+
+    return read
+
+
+READERS = [
+    pytest.param(read_natively, id="read_ncu_rep"),
+    pytest.param(read_by("python"), id="python"),
+    pytest.param(
+        read_by("c"),
+        id="c",
+        marks=pytest.mark.skipif(
+            compiled_scanner() is None, reason="this installation has no compiled scanner"
+        ),
+    ),
+]
 
 
 def check_columns(file: NcuRepFile) -> None:
