@@ -121,7 +121,7 @@ def ranges_of(action: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.usefixtures("scanner")
 def test_names_rules_and_ranges_of_every_real_report(corpus_reports: list[Path]) -> None:
-    """What a launch is called, what NVIDIA's rules said, and NVTX (no real report has an open range)."""
+    """Names, rules and NVTX states, none of which has an open range in these reports."""
     ncu_report = import_ncu_report()
     launch_count = rule_count = 0
     for path in corpus_reports:
