@@ -90,13 +90,27 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         metavar="REPORT",
         nargs="+",
         type=name_of_file,
-        help=".ncu-rep file; a folder stands for all .ncu-rep files below it",
+        help=".ncu-rep file, also compressed with gzip or zstd; a CSV of ncu; a URL; - for "
+        "standard input; a folder stands for all reports below it",
     )
     group = parser.add_argument_group("reading")
     group.add_argument(
         "--salvage",
         action="store_true",
         help="of a damaged report, take the launches before the damage",
+    )
+    group.add_argument(
+        "--reader",
+        choices=("auto", "native", "ncu_report"),
+        default="auto",
+        help="ncu_report: NVIDIA's own, if installed, to cross-check (default: auto, which takes "
+        "it only for a container that is newer than what the native one knows)",
+    )
+    group.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_count,
+        help="reports to read at once, 1 for one after another (default: as it pays)",
     )
     group.add_argument(
         "--no-progress",
@@ -185,6 +199,10 @@ def name_of_file(text: str) -> str:
 
 def _width(text: str) -> int:
     return _at_least(text, 40)
+
+
+def _count(text: str) -> int:
+    return _at_least(text, 0)
 
 
 def positive(text: str) -> int:

@@ -6,20 +6,18 @@ code is that of the command.
 
 from __future__ import annotations
 
-import os
 import shlex
-import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.cli.exit_codes import ExitCode, code_of
 from nsightlens.cli.talk import say
 from nsightlens.cli.terminal import Progress
-from nsightlens.errors import FilterError, NsightLensError, ReportNotFoundError
+from nsightlens.errors import FilterError, NsightLensError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,14 +35,22 @@ class Unread(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files behind the arguments and what stands for none, in the order of the arguments."""
+    """The reports behind the arguments and what stands for none, in the order of the arguments.
 
-    entries: tuple[Path | Unread, ...]
+    Standard input (``-``) and URLs are text.
+    """
+
+    entries: tuple[Path | str | Unread, ...]
+
+    @property
+    def reports(self) -> tuple[Path | str, ...]:
+        """What can be read."""
+        return tuple(entry for entry in self.entries if not isinstance(entry, Unread))
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files alone."""
-        return tuple(entry for entry in self.entries if not isinstance(entry, Unread))
+        return tuple(entry for entry in self.entries if isinstance(entry, Path))
 
 
 class Loaded(NamedTuple):
@@ -74,8 +80,9 @@ class Loaded(NamedTuple):
 def find(args: argparse.Namespace) -> Found:
     """Find the files that the arguments stand for."""
     from nsightlens.readers import find_reports
+    from nsightlens.readers.source import place_of
 
-    entries: list[Path | Unread] = []
+    entries: list[Path | str | Unread] = []
     known = set()
     for given in args.reports:
         met: list[NsightLensError] = []
@@ -83,7 +90,7 @@ def find(args: argparse.Namespace) -> Found:
         entries += (Unread(given, error) for error in met)
         for path in found:
             # A report that is given under two spellings is still one report.
-            place = os.path.realpath(path)
+            place = place_of(path)
             if place not in known:
                 known.add(place)
                 entries.append(path)
@@ -98,7 +105,7 @@ def load(
     Parameters
     ----------
     args
-        With ``salvage`` and ``no_progress``.
+        With ``salvage``, ``no_progress``, ``reader``, ``jobs`` and ``verbose``.
     found
         The files.
     instances
@@ -113,17 +120,19 @@ def load(
 
     reports = []
     unread = []
-    paths = found.paths
     with Progress(is_wanted=not args.no_progress) as progress:
+        outcomes = _outcomes(args, found, instances, progress)
         for entry in found.entries:
             if isinstance(entry, Unread):
                 unread.append(entry)
                 continue
-            told = _told_by(progress, paths.index(entry), len(paths))
-            try:
-                reports.append(_read(args, entry, instances, told))
-            except NsightLensError as error:
-                unread.append(Unread(str(entry), error))
+            if args.verbose:
+                say("reading", str(entry))
+            outcome = next(outcomes)
+            if isinstance(outcome, NsightLensError):
+                unread.append(Unread(str(entry), outcome))
+            else:
+                reports.append(outcome)
     if not reports:
         first, *others = unread
         for other in others:
@@ -135,37 +144,31 @@ def load(
     return Loaded(report, tuple(reports), tuple(unread))
 
 
-def _read(
+def _outcomes(
     args: argparse.Namespace,
-    path: Path,
+    found: Found,
     instances: bool | Sequence[str],
-    progress: Callable[[str, int, int], None],
-) -> Report:
-    from nsightlens.readers import open_report
+    progress: Progress,
+) -> Iterator[Report | NsightLensError]:
+    from nsightlens.readers import open_each
 
-    if args.verbose:
-        say("reading", str(path))
-    with warnings.catch_warnings():
-        # What is noticed stands in Report.warnings too, and is told from there.
-        warnings.simplefilter("ignore")
-        try:
-            return open_report(
-                path,
-                instances=instances,
-                on_error="salvage" if args.salvage else "raise",
-                progress=progress,
-            )
-        except NsightLensError:
-            raise
-        except OSError as error:
-            problem = error.strerror or error
-            raise ReportNotFoundError(f"{path}: cannot be read: {problem}.") from error
+    return open_each(
+        found.reports,
+        instances=instances,
+        on_error="salvage" if args.salvage else "raise",
+        reader=args.reader,
+        jobs=args.jobs,
+        progress=_told_by(progress, found.reports),
+    )
 
 
-def _told_by(progress: Progress, index: int, count: int) -> Callable[[str, int, int], None]:
-    if count == 1:
+def _told_by(progress: Progress, reports: Sequence[Path | str]) -> Callable[[str, int, int], None]:
+    if len(reports) == 1:
         return progress.update
-    return lambda path, _done, _total: progress.update(path, index + 1, count)
+    from nsightlens.readers.source import typed
+
+    position = {typed(report): i for i, report in enumerate(reports, 1)}
+    return lambda name, _done, _total: progress.update(name, position[name], len(reports))
 
 
 def noticed(report: Report) -> list[str]:

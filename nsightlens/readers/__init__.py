@@ -1,49 +1,65 @@
 """A file becomes a Report.
 
 `open_report` takes one path or many and returns one `Report`; `find_reports` turns what a user
-typed (files and folders) into paths. The format itself is read by `nsightlens.ncurep`; columns are
-derived by `nsightlens.metrics`.
+typed (files and folders) into paths. Formats are read by `nsightlens.ncurep` and its like; columns
+are derived by `nsightlens.metrics`.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nsightlens.errors import ReportNotFoundError, SalvageWarning
-from nsightlens.readers.ncu_rep import report_from_ncu_rep
+from nsightlens.errors import NsightLensWarning, ReportNotFoundError, SalvageWarning
+from nsightlens.readers.find import find_reports
+from nsightlens.readers.pool import read_each
+from nsightlens.readers.raw_metrics import read_metrics
+from nsightlens.readers.read import READERS, ReadOptions
+from nsightlens.readers.source import place_of, typed
 from nsightlens.report import Report, concat_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Literal
 
-__all__ = ["find_reports", "open_report"]
+    from nsightlens.errors import NsightLensError
+    from nsightlens.readers.read import OnError, Reader
+
+__all__ = ["find_reports", "open_each", "open_report", "read_metrics"]
 
 
 def open_report(
     path_or_paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     instances: bool | str | Sequence[str] = False,
-    on_error: Literal["raise", "salvage"] = "raise",
+    on_error: OnError = "raise",
+    reader: Reader = "auto",
+    jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
-    """Read one or more .ncu-rep files into one `Report`.
+    """Read one or more reports of Nsight Compute into one `Report`.
 
     Parameters
     ----------
     path_or_paths
-        A file, or several. Launches keep the order of the files and, within each, its order. A
-        file that is named twice is read once.
+        A .ncu-rep file, or several. Each may be compressed with gzip or zstd, as a .ncu-repz file
+        is, and may be a URL, if fsspec is installed, or ``"-"`` for standard input. Launches keep
+        the order of the files and, within each, its order. A file that is named twice is read
+        once.
     instances
         Read instanced values too: True for all, or metric names and ``*`` patterns. They are the
         bulk of a report collected with ``--set full``.
     on_error
         ``"raise"``: a damaged file is an error. ``"salvage"``: the launches before the damage are
         returned with a `SalvageWarning`, and the damage stands in ``Report.warnings``.
+    reader
+        ``"native"``: no NVIDIA software takes part. ``"ncu_report"``: NVIDIA's own reader, in a
+        process of its own; it is slow, does not know processes, threads, contexts and sessions,
+        and salvages nothing. ``"auto"``: the native one, and NVIDIA's for a container newer than
+        what the native one can read, if it is installed; ``Report.warnings`` then says so.
+    jobs
+        How many files are read at once; 0 and 1 for one after another. None for one per
+        processor where the files are so large that this pays.
     progress
         Called with the path, the number of results read so far and their total.
 
@@ -58,8 +74,10 @@ def open_report(
         There is no such file, or no path was given.
     ReportFormatError
         A file is not a report, or is damaged. The subclass says how.
+    MissingExtraError
+        An optional library that was asked for, or that a URL needs, is not installed.
     ValueError
-        ``on_error`` is neither of the two.
+        ``on_error`` or ``reader`` is none of those named, or ``jobs`` is negative.
 
     Examples
     --------
@@ -70,103 +88,71 @@ def open_report(
     """
     if isinstance(path_or_paths, (str, os.PathLike)):
         path_or_paths = [path_or_paths]
-    # By where they lie: report and launch_id have to name one launch.
-    files: dict[str, str] = {}
-    for path in path_or_paths:
-        files.setdefault(os.path.realpath(path), os.fspath(path))
-    paths = list(files.values())
-    if not paths:
+    reports = []
+    for report in open_each(
+        path_or_paths,
+        instances=instances,
+        on_error=on_error,
+        reader=reader,
+        jobs=jobs,
+        progress=progress,
+    ):
+        if not isinstance(report, Report):
+            raise report
+        reports.append(report)
+    if not reports:
         raise ReportNotFoundError("no report was given. Name at least one .ncu-rep file.")
-    if isinstance(instances, str):
-        instances = [instances]
-    reports = [
-        report_from_ncu_rep(path, instances=instances, on_error=on_error, progress=progress)
-        for path in paths
-    ]
+    category = SalvageWarning if on_error == "salvage" else NsightLensWarning
     for text in (text for report in reports for text in report.warnings):
-        warnings.warn(text, SalvageWarning, stacklevel=2)
+        warnings.warn(text, category, stacklevel=2)
     return concat_reports(reports)
 
 
-def find_reports(
+def open_each(
     paths: Iterable[str | os.PathLike[str]],
     *,
-    on_error: Callable[[ReportNotFoundError], None] | None = None,
-) -> list[Path]:
-    """Return the report files that a list of files and folders stands for.
+    instances: bool | str | Sequence[str] = False,
+    on_error: OnError = "raise",
+    reader: Reader = "auto",
+    jobs: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Iterator[Report | NsightLensError]:
+    """Read reports one by one, so that one that cannot be read does not stop the rest.
 
     Parameters
     ----------
-    paths
-        Files are kept as they are, whatever their suffix. A folder stands for every ``.ncu-rep``
-        file below it, sorted by path.
-    on_error
-        Called with the error of each path that cannot be used, which is then left out. By default
-        the first of them is raised.
+    paths, instances, on_error, reader, jobs, progress
+        See `open_report`. With ``jobs``, files are read ahead of the one that is returned.
+
+    Returns
+    -------
+    Iterator
+        For each distinct file in order its `Report`, or the error that `open_report` would raise.
+        Nothing is warned of: what there is to say stands in ``Report.warnings``.
 
     Raises
     ------
-    ReportNotFoundError
-        A path does not exist or cannot be looked at, or a folder holds no report.
+    ValueError
+        See `open_report`.
+
+    Examples
+    --------
+    >>> import nsightlens.example
+    >>> [len(one) for one in open_each([nsightlens.example.path()])]
+    [8]
     """
-    found: list[Path] = []
-    for given in paths:
-        for one in _reports_of(os.fspath(given)):
-            if isinstance(one, Path):
-                found.append(one)
-            elif on_error is None:
-                raise one
-            else:
-                on_error(one)
-    return list(dict.fromkeys(found))
-
-
-def _reports_of(given: str) -> Iterator[Path | ReportNotFoundError]:
-    """Yield the files that one path stands for, and the errors met on the way to them."""
-    status = _status(given)
-    if isinstance(status, ReportNotFoundError):
-        yield status
-    elif not stat.S_ISDIR(status.st_mode):
-        yield Path(given)
-    else:
-        refused: list[OSError] = []
-        inside = sorted(
-            Path(folder, name)
-            for folder, _, names in os.walk(given, onerror=refused.append)
-            for name in names
-            if os.path.normcase(name).endswith(".ncu-rep")
-        )
-        yield from (_refusal(error.filename or given, error) for error in refused)
-        reports = 0
-        for path in inside:
-            of_path = _status(str(path))
-            if isinstance(of_path, ReportNotFoundError):
-                reports += 1
-                yield of_path
-            elif stat.S_ISREG(of_path.st_mode):
-                reports += 1
-                yield path
-        if not reports and not refused:
-            yield ReportNotFoundError(
-                f"{given}: the folder holds no .ncu-rep file. Name a file, or another folder."
-            )
-
-
-def _status(path: str) -> os.stat_result | ReportNotFoundError:
-    """Return what lies at a path, or why it cannot be known."""
-    if not path:
-        return ReportNotFoundError("the name of a report is empty. Name a file or a folder.")
-    try:
-        return os.stat(path)  # noqa: PTH116 - pathlib cannot hold an empty path
-    except (FileNotFoundError, NotADirectoryError):
-        is_link = os.path.islink(path)  # noqa: PTH114 - as above
-        what = "the link leads to no file" if is_link else "there is no such file"
-        return ReportNotFoundError(f"{path}: {what}. Check the path.")
-    except (OSError, ValueError) as error:
-        return _refusal(path, error)
-
-
-def _refusal(path: str, error: OSError | ValueError) -> ReportNotFoundError:
-    told = ReportNotFoundError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}.")
-    told.__cause__ = error
-    return told
+    if on_error not in ("raise", "salvage"):
+        raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
+    if reader not in READERS:
+        raise ValueError(f"reader must be one of {', '.join(READERS)}, not {reader!r}")
+    if jobs is not None and jobs < 0:
+        raise ValueError(f"jobs must not be negative: {jobs}")
+    if isinstance(instances, str):
+        instances = [instances]
+    wanted = instances if isinstance(instances, bool) else tuple(instances)
+    # By where they lie: report and launch_id have to name one launch.
+    names: dict[str, str] = {}
+    for path in paths:
+        names.setdefault(place_of(path), typed(path))
+    options = ReadOptions(instances=wanted, on_error=on_error, reader=reader)
+    return read_each(list(names.values()), options, jobs=jobs, progress=progress)

@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens import tables, units
-from nsightlens.errors import MissingMetricError
+from nsightlens import tables
 from nsightlens.metric_store import number_array
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.container import KINDS
-from nsightlens.patterns import is_pattern, pattern_of
+from nsightlens.patterns import pattern_of
 from nsightlens.readers.columns import (
     constant,
     encoded,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from nsightlens.ncurep.columns import FileColumns
 
-__all__ = ["metrics_from_ncu_rep", "report_from_ncu_rep"]
+__all__ = ["report_from_ncu_rep", "report_of_columns"]
 
 DEFAULT_DOMAIN = "<default domain>"
 
@@ -63,7 +62,12 @@ def report_from_ncu_rep(
         on_error=on_error,
         progress=None if progress is None else lambda done, total: progress(name, done, total),
     )
-    name = shown_path(name)
+    return report_of_columns(content)
+
+
+def report_of_columns(content: FileColumns) -> Report:
+    """Return what was read of one file, by whichever reader, as a `Report`."""
+    name = shown_path(content.path)
     launches, origins = _launches(name, content)
     key = (launches["report"].combine_chunks(), launches["launch_id"].combine_chunks())
     return Report(
@@ -78,56 +82,6 @@ def report_from_ncu_rep(
         instances=instances_table(name, content.instances),
         column_origins=origins,
     )
-
-
-def metrics_from_ncu_rep(
-    path: str, names: Sequence[str] | None = None, *, shown: str | None = None
-) -> pa.Table:
-    """Read raw metrics of one .ncu-rep file, and nothing else; see `nsightlens.read_metrics`."""
-    name = path if shown is None else shown
-    content = read_columns(path, shown=name, metrics=_metric_filter(names), has_side_tables=False)
-    store = content.store
-    launches = content.launches
-    wanted = list(store.names) if names is None else _ordered(names, store.names)
-    columns = [store.column(metric) for metric in wanted]
-    fields = [
-        pa.field(metric, column.type, metadata={"unit": units.unit_of(metric) or ""})
-        for metric, column in zip(wanted, columns, strict=True)
-    ]
-    key = {
-        "report": constant(shown_path(name), launches.num_rows),
-        "launch_id": number_array(np.arange(launches.num_rows, dtype=np.uint32)),
-        "kernel_name": encoded(launches["function_name"]),
-    }
-    schema = tables.schema_of(tables.LAUNCHES)
-    return pa.Table.from_arrays(
-        [*key.values(), *columns], schema=pa.schema([*(schema.field(one) for one in key), *fields])
-    )
-
-
-def _metric_filter(names: Sequence[str] | None) -> Callable[[str], bool] | None:
-    if names is None:
-        return None
-    exact = frozenset(names)
-    patterns = [pattern_of(name) for name in names if is_pattern(name)]
-    return lambda name: name in exact or any(pattern.match(name) for pattern in patterns)
-
-
-def _ordered(names: Sequence[str], found: Sequence[str]) -> list[str]:
-    """Return the metrics that names and patterns stand for, in their order, once each."""
-    there = frozenset(found)
-    ordered: dict[str, None] = {}
-    for name in names:
-        matches = [name]
-        if name not in there:
-            pattern = pattern_of(name) if is_pattern(name) else None
-            matches = sorted(one for one in found if pattern is not None and pattern.match(one))
-        if not matches:
-            raise MissingMetricError(
-                name, advice="`nsightlens metrics REPORT` lists what the report has."
-            )
-        ordered.update(dict.fromkeys(matches))
-    return list(ordered)
 
 
 def _warnings(path: str, content: FileColumns) -> tuple[str, ...]:

@@ -48,7 +48,8 @@ ONE_DOOR = {
     "matplotlib": "plots",
     "ncu_report": "readers",
     "sqlite3": "readers",
-    "subprocess": "harness",
+    "subprocess": "readers",
+    "fsspec": "readers",
     "IPython": "notebook",
 }
 

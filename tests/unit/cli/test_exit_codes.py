@@ -42,7 +42,7 @@ def test_an_unexpected_error_is_an_internal_one() -> None:
     ("words", "code", "message"),
     [
         (["classify", "gone.ncu-rep"], 3, "gone.ncu-rep"),
-        (["classify", "text.bin"], 4, "text.bin: at byte 0"),
+        (["classify", "text.bin"], 4, "text.bin: this is text"),
         (["classify", "cut.bin"], 4, "--salvage"),
         (["metrics", "all.ncu-rep", "--like", "dram__bites*"], 5, "Nearest names: dram__bytes"),
         (["classify", "all.ncu-rep", "-o", "all.ncu-rep", "--force"], 6, "one of the reports"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nsightlens import readers
+from nsightlens.readers import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ def test_a_report_that_cannot_be_opened_is_named(
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(readers, "open_report", denied)
+    monkeypatch.setattr(read, "report_from_ncu_rep", denied)
     done = run("classify", "all.ncu-rep")
     assert done.code == 3
     assert done.err == "nsightlens: error: all.ncu-rep: cannot be read: Permission denied.\n"
@@ -121,7 +121,7 @@ def test_a_folder_that_must_not_be_searched_is_told_from_an_empty_one(
         return iter([(".", [], ["all.ncu-rep"])])
 
     Path("closed").mkdir()
-    monkeypatch.setattr("nsightlens.readers.os.walk", denied)
+    monkeypatch.setattr("nsightlens.readers.find.os.walk", denied)
     done = run("classify", "closed", "-f", "json")
     assert done.code == 3
     assert done.err == "nsightlens: error: closed: cannot be read: Permission denied.\n"

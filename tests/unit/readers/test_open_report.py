@@ -274,7 +274,7 @@ def test_a_report_that_must_not_be_looked_at_is_not_passed_over(
             raise PermissionError(13, "Permission denied")
         return look(path)
 
-    monkeypatch.setattr("nsightlens.readers.os.stat", denied)
+    monkeypatch.setattr("nsightlens.readers.find.os.stat", denied)
     with pytest.raises(ReportNotFoundError, match=r"a\.ncu-rep: cannot be read: Permission"):
         find_reports([tmp_path])
 

@@ -1,0 +1,185 @@
+"""A Python process beside this one, which does what it is told and can be lost without harm.
+
+For what holds the interpreter (the pure scanner, when there are many reports) and for what must
+not live in the caller's process (NVIDIA's reader). Unlike those of `multiprocessing`, it never
+imports the caller's main module, so that a script needs no guard on its account.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+__all__ = ["Worker", "WorkerDiedError", "serve"]
+
+Result = TypeVar("Result")
+
+_BOOT = "import sys; sys.path[:] = {path!r}; from nsightlens.readers.worker import serve; serve()"
+
+
+class WorkerDiedError(Exception):
+    """The process ended before it answered; the message says how."""
+
+
+class WorkerTraceback(Exception):  # noqa: N818 - the cause of an error, no error by itself
+    """Where in the worker an error was raised."""
+
+
+class Worker:
+    """One process, for as long as the context lasts.
+
+    ``is_idle`` is False while a call runs, and stays so if the call was given up.
+
+    Raises
+    ------
+    OSError
+        No process could be started.
+    """
+
+    def __init__(self) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT.format(path=sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+        self.is_idle = True
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._said):
+            if stream is not None:
+                with suppress(OSError):  # what was still to be sent has no reader
+                    stream.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process is there no more."""
+        return self._process.poll() is not None
+
+    def kill(self) -> None:
+        """End the process, whatever it does; also from another thread than that of a `call`."""
+        self._process.kill()
+
+    def call(
+        self,
+        function: Callable[..., Result],
+        *arguments: Any,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        """Let the process run a function; return what it returns, raise what it raises.
+
+        Parameters
+        ----------
+        function
+            A function of a module, which also takes ``progress``.
+        arguments
+            What can be pickled.
+        progress
+            Called here with what the function calls its own with.
+
+        Raises
+        ------
+        WorkerDiedError
+            The process ended before it answered.
+        """
+        self.is_idle = False
+        self._ask((function, arguments, progress is not None))
+        while True:
+            kind, answer = self._next_answer()
+            self.is_idle = kind != "progress"
+            if kind == "error":
+                error, where = answer
+                raise error from WorkerTraceback(where)
+            if kind == "result":
+                result: Result = answer
+                return result
+            if progress is not None:
+                progress(*answer)
+
+    def _ask(self, task: Any) -> None:
+        stream = self._process.stdin
+        assert stream is not None
+        try:
+            pickle.dump(task, stream, pickle.HIGHEST_PROTOCOL)
+            stream.flush()
+        except BrokenPipeError:
+            raise WorkerDiedError(self._how_it_ended()) from None
+
+    def _next_answer(self) -> tuple[str, Any]:
+        stream = self._process.stdout
+        assert stream is not None
+        try:
+            kind, answer = pickle.load(stream)
+        except (EOFError, pickle.UnpicklingError):  # the second where it ended in mid-sentence
+            raise WorkerDiedError(self._how_it_ended()) from None
+        return kind, answer
+
+    def _how_it_ended(self) -> str:
+        code = self._process.wait()
+        self._said.seek(0)
+        lines = self._said.read().decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        return f"{how}, saying: {last}" if last else how
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def serve() -> None:
+    """Do what stdin asks for until it ends: the main function of the process of a `Worker`."""
+    # Ctrl-C reaches every process of a terminal; the caller hears it and ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # What a library prints is no answer.
+    os.dup2(2, 1)
+    # Where pandas is installed, pyarrow imports it at the first conversion: a second of start-up.
+    sys.modules["pandas"] = None  # type: ignore[assignment]
+    while True:
+        try:
+            function, arguments, is_told = pickle.load(tasks)
+        except EOFError:
+            return
+        told = (lambda *state: _send(answers, ("progress", state))) if is_told else None
+        try:
+            answer = ("result", function(*arguments, progress=told))
+        except Exception as error:  # the caller raises it
+            answer = ("error", (_portable(error), traceback.format_exc()))
+        _send(answers, answer)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that says the same and can be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class makes of it
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _send(stream: IO[bytes], message: Any) -> None:
+    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
+    stream.flush()
