@@ -28,6 +28,8 @@ _MARK = re.compile(r"^\(!\)\s*")
 # With --print-metric-instances, the instances follow the value: 12 (4; 8).
 _INSTANCES = re.compile(r"(?P<value>.*?)\s*[({][^(){}]*;[^(){}]*[)}]")
 
+_NEGLIGIBLE = Decimal("1e-9")
+
 # A list of numbers, whatever it looks like.
 _TEXT_METRICS = {"launch__tpc_enabled"}
 
@@ -99,9 +101,16 @@ class CellReader:
 def _scaled(number: PrintedNumber, factor: int) -> Cell:
     if number.is_integer and factor == 1:
         exact = int(number.value)
-        return Cell(exact if 0 <= exact < 1 << 64 else float(exact))
-    half_of_last_digit = Decimal(5).scaleb(number.last_digit - 1) * factor
-    return Cell(float(number.value * factor), float(half_of_last_digit))
+        return Cell(exact if 0 <= exact < 1 << 64 else float(number.value))
+    exact_print = number.value * factor
+    value = float(exact_print)
+    rounding = Decimal(5).scaleb(number.last_digit - 1) * factor
+    if math.isfinite(value):
+        # Of 8,513,297,872.340425 a float64 cannot hold the last digit.
+        lost = abs(Decimal(value) - exact_print)
+        if lost > rounding * _NEGLIGIBLE:
+            rounding += lost
+    return Cell(value, float(rounding))
 
 
 def better(known: Cell | None, other: Cell) -> Cell:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["metric_of"]
+__all__ = ["METRICS", "metric_of"]
 
 _OF_PEAK_ELAPSED = "avg.pct_of_peak_sustained_elapsed"
 _OF_PEAK_ACTIVE = "avg.pct_of_peak_sustained_active"
@@ -54,7 +54,7 @@ def _core_labels(operation: str) -> dict[str, str]:
     }
 
 
-_METRICS: dict[str, dict[str, str]] = {
+METRICS: dict[str, dict[str, str]] = {
     "GPU Speed Of Light Throughput": _SPEED_OF_LIGHT,
     "GPU Speed Of Light": _SPEED_OF_LIGHT,
     "GPU Speed Of Light Roofline Chart": {
@@ -173,6 +173,8 @@ _METRICS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 
+"""Per section by its display name: label to metric."""
+
 # Two clocks have one label in the roofline; which it is, the part of the chart says.
 _ROOFLINE_CLOCKS = {
     "Single Precision Roofline": "sm__cycles_elapsed.avg.per_second",
@@ -208,4 +210,4 @@ def metric_of(section: str, body_item: str, label: str) -> str | None:
         return label
     if label == "SM Frequency" and section == "GPU Speed Of Light Roofline Chart":
         return _ROOFLINE_CLOCKS.get(body_item)
-    return _METRICS.get(section, {}).get(label)
+    return METRICS.get(section, {}).get(label)

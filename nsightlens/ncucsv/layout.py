@@ -21,8 +21,14 @@ __all__ = ["RawTable", "Row", "find_tables", "split_line"]
 _QUOTED_HEADER = re.compile(r'(?:^\ufeff?""[,;\t])?"ID"([,;\t])"Process ID"')
 _PLAIN_HEADER = re.compile(r"^\ufeff?(?:[,;\t])?ID([,;\t])Process ID(?=[,;\t])")
 
-# The row of a launch that follows output without a line end.
+# The row of a launch, which may follow output without a line end.
 _QUOTED_ROW = re.compile(r'"[0-9]+"[,;\t]"[0-9]+"[,;\t]')
+
+# How a row starts: with the numbers of a launch and its process, or, that of units, without. Lines
+# of other programs are left alone, whatever quotes they have.
+_QUOTED_START = re.compile(r'"[0-9]*(?:\.0)?"[,;\t]"[0-9]*(?:\.0)?"[,;\t]')
+_PLAIN_START = re.compile(r"(?:[0-9]*[,;\t])?[0-9]*(?:\.0)?[,;\t][0-9]*(?:\.0)?[,;\t]")
+_QUOTED_STUB = re.compile(r'"[0-9]*(?:"(?:[,;\t](?:"[0-9]*"?)?)?)?')
 
 _MOST_LINES_IN_A_ROW = 1000
 _INTEGER = re.compile(r"[0-9]+(?:\.0)?")  # pandas makes 0.0 of an integer beside the row of units
@@ -58,18 +64,26 @@ class RawTable(NamedTuple):
         position = 0
         while position < len(self.lines):
             start = position
-            text = self.lines[position]
+            text = self._row_start(position)
             position += 1
-            if self.delimiter not in text:
+            if text is None:
                 continue
-            if self.is_quoted:
-                text = _without_output(text)
-                if not text.startswith('"'):
-                    continue
             text, position, is_closed = self._joined(text, position)
             cells = split_line(text, self.delimiter)
-            if self._is_row(cells):
-                yield Row(self.line + 1 + start, cells, is_closed, position == len(self.lines))
+            is_last = position == len(self.lines)
+            if self._is_row(cells) or (is_last and _QUOTED_STUB.fullmatch(text)):
+                yield Row(self.line + 1 + start, cells, is_closed, is_last)
+
+    def _row_start(self, position: int) -> str | None:
+        """Return the row that starts in a line, or None where none does."""
+        text = self.lines[position]
+        if not self.is_quoted:
+            return text if _PLAIN_START.match(text) else None
+        text = _without_output(text)
+        if _QUOTED_START.match(text):
+            return text
+        is_last = position + 1 == len(self.lines)
+        return text if is_last and _QUOTED_STUB.fullmatch(text) else None
 
     def _joined(self, text: str, position: int) -> tuple[str, int, bool]:
         """Put a row together whose quoted text has line ends in it."""

@@ -18,8 +18,8 @@ __all__ = ["CONTINENTAL", "ENGLISH", "NumberFormat", "PrintedNumber", "format_of
 # Group separators that no locale uses as a decimal point: spaces of all widths, apostrophes.
 _NEUTRAL_GROUPS = " \u00a0\u2009\u202f'\u2019"
 
-# No metric is printed with more digits, and Decimal would otherwise take any exponent.
-_LONGEST = 64
+# A double has at most 309 digits before its point; what is longer is no number.
+_LONGEST = 512
 
 
 class PrintedNumber(NamedTuple):

@@ -69,7 +69,10 @@ def read_ncu_csv(
     >>> read_ncu_csv("axpy.csv", text).metrics
     {'gpu__time_duration.sum': [Cell(value=6750.0, rounding=5.0)]}
     """
-    text = decoded(content) if isinstance(content, bytes) else content
+    if isinstance(content, str):
+        # Halves of a pair, which UTF-8 does not have, cannot become Arrow text.
+        content = content.encode("utf-8", "backslashreplace")
+    text = decoded(content)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
