@@ -68,6 +68,10 @@ def _gone(kind: str, *texts: TextPath) -> FieldRule:
     return FieldRule(kind, "remove", texts=texts)
 
 
+def _emptied(kind: str, *texts: TextPath) -> FieldRule:
+    return FieldRule(kind, "empty", texts=texts)
+
+
 def _inside(
     fields: Mapping[int, FieldRule], *, others: str = UNDOCUMENTED, kind: str = ""
 ) -> FieldRule:
@@ -87,12 +91,13 @@ _SYSTEM = _inside(
 _PROCESS = _inside(
     {1: _NUMBER, 2: _gone("host name", _SELF), 3: _gone("process name", _SELF)},
 )
+# NVIDIA's reader refuses a session with settings of an executable that name none.
 _EXECUTABLE = _inside(
     {
-        1: _gone("executable", _SELF),
-        2: _gone("working directory", _SELF),
-        3: _gone("command line", _SELF),
-        4: _gone("environment", _SELF),
+        1: _emptied("executable", _SELF),
+        2: _emptied("working directory", _SELF),
+        3: _emptied("command line", _SELF),
+        4: _emptied("environment", _SELF),
     }
 )
 _SESSION = _inside(
@@ -159,7 +164,7 @@ FIELDS: dict[str, Mapping[int, FieldRule]] = {
         1: _NUMBER, 2: _NUMBER, 3: _NUMBER, 4: _NUMBER,
         5: _kept(KERNEL_NAME, _SELF), 6: _kept(KERNEL_NAME, _SELF), 7: _kept(KERNEL_NAME, _SELF),
         8: _NUMBER, 9: _kept(), 10: _kept(), 11: _kept(), 12: _COMMENT, 13: _METRIC, 14: _NUMBER,
-        15: FieldRule("source reference", "empty"), 16: _NUMBER, 17: _SECTION,
+        15: _emptied("source reference"), 16: _NUMBER, 17: _SECTION,
         18: _SECTION_COMMENT, 19: _RULE, 20: _NUMBER, 21: _NVTX, 22: _NUMBER, 23: _NUMBER,
         24: _gone("profile series"), 25: _kept(), 26: _CONTEXT_NAME, 27: _CONTEXT_NAME,
         28: _CALL_STACK, 29: _NUMBER, 30: _NUMBER,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.contents import contents
 from support.handmade import block, file_of, kernel, metric, write_bytes
+from support.parity import Parity, compare_report
 from support.reports import everything, report_of
 
 from nsightlens.errors import OutputError, OutputExistsError, ReportFormatError, WireFormatError
@@ -170,6 +171,27 @@ def test_every_value_is_as_before(tmp_path: Path, layout: Layout) -> None:
         result.process = None
     assert contents(after) == contents(before)
     assert after.source_count == 0
+
+
+@pytest.mark.ncu_report
+@pytest.mark.parametrize("keeps", [True, False])
+def test_ncu_report_reads_a_redacted_report_as_we_do(tmp_path: Path, keeps: bool) -> None:
+    """What it requires is still there."""
+    launches = [
+        *everything(),
+        LaunchSpec(kind="range", metrics={"m": 1}, context_name="ctx"),
+        LaunchSpec(kind="cmdlist", name="list", metrics={"m": 3}),
+        LaunchSpec(kind="graph", metrics={"m": 4}, instances={"i": [(1, 2.0)]}),
+    ]
+    layout = Layout(source_count=1, source_bytes=100, results_per_block=2)
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", report_of(launches), layout)
+    done = redacted(tmp_path, whole, keep_kernel_names=keeps, keep_nvtx=keeps)
+    telling = write_telling(tmp_path)
+    parity = Parity()
+    compare_report(done.path, parity)
+    compare_report(redacted(tmp_path, telling, overwrite=True).path, parity)
+    assert parity.differences == {}
+    assert parity.compared["launches"] == 9
 
 
 def test_processes_are_still_told_apart(tmp_path: Path) -> None:

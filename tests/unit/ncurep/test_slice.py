@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.contents import contents
 from support.handmade import block, file_of, kernel, metric, write_bytes
+from support.parity import Parity, compare_report
 from support.reports import attention_launch, everything, report_of
 
 from nsightlens.errors import (
@@ -68,6 +69,18 @@ def test_the_launches_of_a_slice_are_those_of_the_report(
     assert [s for s in after.sessions if s.process in kept] == [
         s for s in before.sessions if s.process in kept
     ]
+
+
+@pytest.mark.ncu_report
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_ncu_report_reads_a_slice_as_we_do(tmp_path: Path, layout: Layout) -> None:
+    """Kernels alone where kinds share a block: of such a block it sees only the first kind."""
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", mixed_report(), layout)
+    chosen = [1, 4] if layout.may_mix_kinds else [1, 4, 5, 6, 7, 8]
+    parity = Parity()
+    compare_report(slice_ncu_rep(whole, tmp_path / "s.ncu-rep", chosen), parity)
+    assert parity.differences == {}
+    assert parity.compared["launches"] == len(chosen)
 
 
 def test_results_are_copied_byte_for_byte(tmp_path: Path) -> None:
