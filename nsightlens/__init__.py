@@ -24,10 +24,18 @@ from nsightlens._version import __version__
 if TYPE_CHECKING:
     from nsightlens.analysis import Classification, classify
     from nsightlens.errors import NsightLensError
-    from nsightlens.readers import open_report
+    from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
 
-__all__ = ["Classification", "NsightLensError", "Report", "__version__", "classify", "open_report"]
+__all__ = [
+    "Classification",
+    "NsightLensError",
+    "Report",
+    "__version__",
+    "classify",
+    "open_report",
+    "read_metrics",
+]
 
 # Where each public name lives. They are imported when first used, so that the command line can
 # answer --help without loading Arrow.
@@ -37,6 +45,7 @@ _HOME = {
     "Report": "nsightlens.report",
     "classify": "nsightlens.analysis",
     "open_report": "nsightlens.readers",
+    "read_metrics": "nsightlens.readers",
 }
 
 
