@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against a peer measured in the same run. Not part of the tests."""
+"""Benchmarks: ratios against a peer measured in the same run. A test tries them, briefly."""

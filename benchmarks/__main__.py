@@ -1,113 +1,235 @@
-"""Time and memory of reading a report and of the command line, against a peer, in one run.
+"""Time and memory of reading reports, ours and NVIDIA's `ncu_report`, in one run.
 
-Usage: make bench, or python -m benchmarks [--launches N] [--repeat N]
+Usage: make bench, or python -m benchmarks [--quick] [--only NAME] [--profile] [--folder DIR]
 
-Every measurement is a process of its own, from start to end, the best of some repetitions. The
-report is written by our own writer, with section definitions as heavy as real ones. NVIDIA's
-`ncu_report` is measured where it is installed.
+Writes reports as heavy as real ones and reads each in every way, every measurement in a process
+of its own. In process: the best of some reads after the imports and one read of a tiny report.
+Whole: one read in a new process from start to end, and its peak resident memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
-import subprocess
+import platform
 import sys
 import tempfile
-import time
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from nsightlens.ncurep import LaunchSpec, Layout, write_ncu_rep
+from benchmarks.measure import cheapest, run
+from benchmarks.results import PEER, Measured, Results, heading, row
+from benchmarks.targets import verdicts
+from benchmarks.workloads import WORKLOADS, Workload, shortened
 
-METRIC_COUNT = 250
-SECTION_BYTES = 120_000
-"""[byte] Section definitions of one launch collected with --set basic, rounded."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
-OURS_ALL = "import sys, nsightlens; len(nsightlens.open_report(sys.argv[1]).metrics)"
-THEIRS_ALL = """
-import sys, ncu_report
-context = ncu_report.load_report(sys.argv[1])
-rows = [
-    {name: action.metric_by_name(name).value() for name in action.metric_names()}
-    for i in range(context.num_ranges()) for action in context.range_by_idx(i)
-]
-"""
+OURS = {"c": "nsightlens, C", "python": "nsightlens, pure"}
+# What is read, and which read of `benchmarks.worker` that is: ours, NVIDIA's.
+READS = {
+    "all metrics": ("our-all", "their-all"),
+    "40 metrics": ("our-forty", "their-forty"),
+    "every table": ("our-tables", None),
+}
+# With that many launches, one way of reading says enough about the pure reader.
+MANY = 10_000
+# [s] A read that takes so long is not done again in a warm process: the imports no longer count.
+LONG_S = 20.0
 IMPORTS = "import numpy, pyarrow, pyarrow.compute"
+# In a process of its own: this one stays small (see `benchmarks.measure`).
+HAS_COMPILED_SCANNER = """
+import importlib.util
+print(importlib.util.find_spec("nsightlens.ncurep._scanner") is not None)
+"""
 
 
-class Cost(NamedTuple):
-    """Best wall time [s] of some repetitions, and peak resident memory [MB]."""
+class Bench:
+    """One run: where the reports go, which readers there are, and what was measured."""
 
-    seconds: float
-    megabytes: float
+    def __init__(self, folder: Path, *, is_kept: bool) -> None:
+        self.results: Results = {}
+        is_compiled = run(["-c", HAS_COMPILED_SCANNER]).output.strip() == "True"
+        self.scanners = ["c", "python"] if is_compiled else ["python"]
+        self.has_peer = importlib.util.find_spec(PEER) is not None
+        self._folder = folder
+        self._is_kept = is_kept
+        self._tiny = self._write(replace(WORKLOADS[-1], launch_count=2), "tiny")
+
+    @contextmanager
+    def report(self, workload: Workload) -> Iterator[Path]:
+        """Write the report of a workload, and remove it afterwards unless it is to be kept."""
+        path = self._write(workload, workload.name)
+        yield path
+        if not self._is_kept:
+            path.unlink()
+
+    def measure(self, workload: Workload) -> None:
+        """Read a report in every way, and print a line for each."""
+        with self.report(workload) as path:
+            print(heading(workload, _facts(path), has_peer=self._has_peer_of(workload)))
+            for what, (ours, theirs) in READS.items():
+                if theirs is not None and self._has_peer_of(workload):
+                    self._keep(workload, what, PEER, self._read(theirs, path))
+                for scanner in self._scanners_of(workload, what):
+                    self._keep(workload, what, OURS[scanner], self._read(ours, path, scanner))
+            for scanner in self._scanners_of(workload, "classify"):
+                argv = ["-m", "nsightlens", "classify", str(path)]
+                cost = run(argv, scanner, is_output_kept=False)
+                found = Measured(None, cost.seconds, cost.megabytes)
+                self._keep(workload, "classify", OURS[scanner], found)
+            self._compare_values(workload, path)
+        if workload.heavier is not None:
+            self._measure_heavier(workload.heavier)
+
+    def profile(self, workload: Workload) -> None:
+        """Print in which functions our reads of a report spend their time."""
+        with self.report(workload) as path:
+            for scanner in self.scanners:
+                for read in ("our-all", "our-tables"):
+                    print(f"{workload.name}, {read}, {OURS[scanner]}")
+                    print(run([*self._warm(read, path), "--profile"], scanner).output)
+
+    def measure_commands(self, repeat: int) -> None:
+        """Print what short commands take, beside what no command can do without."""
+        command = ["-m", "nsightlens"]
+        print(f"\n{'short commands':44}{'whole':>11}")
+        for what, argv in (
+            ("classify, 2 launches", [*command, "classify", str(self._tiny)]),
+            (IMPORTS, ["-c", IMPORTS]),
+            ("--help", [*command, "--help"]),
+            ("python alone", ["-c", "pass"]),
+        ):
+            print(f"{what:44}{cheapest(argv, repeat).seconds:9.2f} s")
+
+    def _write(self, workload: Workload, name: str) -> Path:
+        path = self._folder / f"{name}.ncu-rep"
+        _progress(f"writing {path.name}")
+        count = ["--launches", str(workload.launch_count)]
+        run(["-m", "benchmarks.reports", workload.name, str(path), *count])
+        return path
+
+    def _read(self, read: str, path: Path, scanner: str | None = None) -> Measured:
+        """Measure one way of reading: in a new process, then in one that is warm."""
+        _progress(f"{path.name}: {read} {scanner or ''}")
+        whole = run(["-m", "benchmarks.worker", read, str(path)], scanner)
+        output = whole.output
+        if whole.seconds < LONG_S:
+            output = run([*self._warm(read, path), "--reads", "5"], scanner).output
+        return Measured(json.loads(output)["seconds"], whole.seconds, whole.megabytes)
+
+    def _warm(self, read: str, path: Path) -> list[str]:
+        return ["-m", "benchmarks.worker", read, str(path), "--warm-up", str(self._tiny)]
+
+    def _keep(self, workload: Workload, what: str, reader: str, found: Measured) -> None:
+        self.results[workload.name, what, reader] = found
+        peer = self.results.get((workload.name, what, PEER)) if reader != PEER else None
+        print(row(what, reader, found, workload.launch_count, peer), flush=True)
+
+    def _scanners_of(self, workload: Workload, what: str) -> list[str]:
+        is_enough = workload.launch_count >= MANY and what != "all metrics"
+        return [one for one in self.scanners if one == "c" or not is_enough]
+
+    def _has_peer_of(self, workload: Workload) -> bool:
+        return self.has_peer and workload.is_read_by_ncu_report
+
+    def _compare_values(self, workload: Workload, path: Path) -> None:
+        if not self.has_peer:
+            return
+        if not workload.is_read_by_ncu_report:
+            print(f"{PEER} is left out: it would take more than 10 GB of memory")
+        elif workload.launch_count < MANY:
+            output = run(["-m", "benchmarks.worker", "check", str(path)], self.scanners[0]).output
+            values = json.loads(output)["values"]
+            print(f"{values:,} values of three launches are the ones that {PEER} finds")
+
+    def _measure_heavier(self, workload: Workload) -> None:
+        """Measure what the same launches take with heavier parts that we skip."""
+        with self.report(workload) as path:
+            print(heading(workload, _facts(path), has_peer=False))
+            for scanner in self.scanners:
+                found = self._read("our-all", path, scanner)
+                self._keep(workload, "all metrics", OURS[scanner], found)
 
 
-def cost_of(argv: list[str], repeat: int) -> Cost:
-    """Run a command some times and return what the best run cost."""
-    costs = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"failed with code {process.returncode}: {' '.join(argv)}")
-        costs.append(Cost(seconds, usage.ru_maxrss / (1024 if sys.platform == "linux" else 2**20)))
-    return min(costs)
+def _facts(path: Path) -> dict[str, float]:
+    facts: dict[str, float] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    return facts
 
 
-def write_big_report(path: Path, launch_count: int) -> None:
-    """Write a report of that many launches with section definitions."""
-    launches = [
-        LaunchSpec(
-            name=f"kernel_{i % 20}",
-            metrics={f"metric_{j}__x.sum": i + j / 8 for j in range(METRIC_COUNT)},
-        )
-        for i in range(launch_count)
-    ]
-    write_ncu_rep(path, launches, Layout(section_count=8, sections_bytes=SECTION_BYTES))
+def _progress(text: str) -> None:
+    print(f"... {text}", file=sys.stderr, flush=True)
 
 
-def show(what: str, ours: Cost, peer: str, theirs: Cost | None) -> None:
-    """Print one line of the table."""
-    line = f"{what:38} {ours.seconds:7.2f} s {ours.megabytes:6.0f} MB"
-    if theirs is not None:
-        ratio = theirs.seconds / ours.seconds
-        line += f" | {peer:26} {theirs.seconds:7.2f} s {theirs.megabytes:6.0f} MB | {ratio:6.1f}x"
-    print(line)
+def _chosen(args: argparse.Namespace) -> list[Workload]:
+    chosen = [one for one in WORKLOADS if args.only is None or one.name in args.only]
+    if args.launches is not None:
+        return [shortened(one, args.launches) for one in chosen]
+    return [shortened(one, one.launch_count // 10) for one in chosen] if args.quick else chosen
+
+
+def _about_this_run(bench: Bench) -> str:
+    libraries = ["numpy", "pyarrow", *(["ncu-report"] if bench.has_peer else [])]
+    versions = ", ".join(f"{name} {version(name)}" for name in libraries)
+    return (
+        f"{date.today()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()},"
+        f" Python {platform.python_version()}, {versions}\n"
+        "Files are in the system's cache. Memory is the peak of a whole process. Load average of"
+        f" the machine before this began: {os.getloadavg()[0]:.1f}"
+    )
+
+
+def _print_targets(bench: Bench, workloads: Mapping[str, Workload]) -> None:
+    reader = OURS[bench.scanners[0]]
+    lines = list(verdicts(bench.results, workloads, reader))
+    if lines:
+        title = f"targets, {reader} (times in process)"
+        print(f"\n{title:74}{'measured':>9}{'wanted':>9}")
+        print("\n".join(lines))
 
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--launches", type=int, default=500, help="launches of the big report")
-    parser.add_argument("--repeat", type=int, default=5, help="repetitions of short commands")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [one.name for one in WORKLOADS]
+    parser.add_argument("--quick", action="store_true", help="a tenth of the launches: a try")
+    parser.add_argument("--launches", type=int, metavar="N", help="so many launches, for a try")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=names, help=str(names))
+    parser.add_argument("--profile", action="store_true", help="say where our time goes instead")
+    parser.add_argument("--folder", type=Path, help="write the reports here and keep them")
     args = parser.parse_args()
-    python = sys.executable
-    cli = [python, "-m", "nsightlens"]
-    has_ncu_report = importlib.util.find_spec("ncu_report") is not None
-    with tempfile.TemporaryDirectory() as folder:
-        big, small = Path(folder) / "big.ncu-rep", Path(folder) / "small.ncu-rep"
-        write_big_report(big, args.launches)
-        write_big_report(small, 2)
-        size = big.stat().st_size / 1e6
-        print(f"{args.launches} launches x {METRIC_COUNT} metrics, {size:.0f} MB; x = peer / ours")
-        floor = cost_of([python, "-c", IMPORTS], args.repeat)
-        classify = cost_of([*cli, "classify", str(small)], args.repeat)
-        show("classify, 2 launches, whole process", classify, "import numpy, pyarrow", floor)
-        nothing = cost_of([python, "-c", "pass"], args.repeat)
-        show(
-            "--help, whole process", cost_of([*cli, "--help"], args.repeat), "python alone", nothing
-        )
-        ours = cost_of([python, "-c", OURS_ALL, str(big)], 2)
-        theirs = cost_of([python, "-c", THEIRS_ALL, str(big)], 2) if has_ncu_report else None
-        show("all metrics to an Arrow table", ours, "ncu_report to dicts", theirs)
-        show("classify, big report", cost_of([*cli, "classify", str(big)], 2), "", None)
-    if not has_ncu_report:
-        print('ncu_report is not installed: pip install "nsightlens[ncu]" for the comparison')
+    workloads = _chosen(args)
+    is_try = args.quick or args.launches is not None
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (args.folder or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        bench = Bench(folder, is_kept=args.folder is not None)
+        print(_about_this_run(bench))
+        if "c" not in bench.scanners:
+            print("the compiled scanner is not built here: pure Python only")
+        if is_try:
+            print("a try with fewer launches: what the targets say of it means nothing")
+        if not bench.has_peer:
+            print(f"{PEER} is not installed, ours only: pip install ncu-report")
+        for workload in workloads:
+            if args.profile:
+                bench.profile(workload)
+            else:
+                bench.measure(workload)
+        if args.profile:
+            return
+        bench.measure_commands(repeat=1 if is_try else 5)
+        _print_targets(bench, {one.name: one for one in workloads})
 
 
 if __name__ == "__main__":
