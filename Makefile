@@ -74,8 +74,10 @@ oldest: pyproject.toml
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "numpy==1.24.*" "pyarrow==14.*" -e ".[test]"
 	.venv-oldest/bin/python -m pytest -q tests/unit tests/integration
 
+# NVIDIA's own reader is the peer: proprietary, optional, and left out where it cannot be installed.
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check ncu-report
+	$(BIN)/python -m benchmarks $(ARGS)
 
 ci:
 	.ci/run
