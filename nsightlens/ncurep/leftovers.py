@@ -31,8 +31,11 @@ _NOT_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 # A path of two parts and more. Bytes above 0x7f are letters of other languages.
 _PART = rb"/[\w.+@~%\x80-\xff-]+"
-# Looked ahead for, because what looks like the beginning of one may be the byte before another.
-_CANDIDATE = re.compile(rb"(?=(" + _PART + rb"/[\w.\x80-\xff]|~/[\w.\x80-\xff]|[A-Za-z]:\\\w))")
+# Each begins with one sign, which is found fast; none covers the beginning of another.
+_CANDIDATES = tuple(
+    re.compile(pattern)
+    for pattern in (_PART + rb"(?=/[\w.\x80-\xff])", rb"~(?=/[\w.\x80-\xff])", rb":(?=\\\w)")
+)
 _PATH = re.compile(
     # Not the rest of a word, of a tag (</p/...) or of a web address.
     rb"(?<![\w.<\x80-\xff])(?<!:/)"
@@ -204,6 +207,8 @@ def without_users(field: bytes) -> bytes:
 
     No length changes, so everything around it stays valid.
     """
+    if b"/home" not in field and b"Users" not in field:
+        return field
     masked = bytearray(field)
     for match in _USER.finditer(field):
         texts = list(_texts_around(field, match.start(), match.start(1)))
@@ -214,16 +219,19 @@ def without_users(field: bytes) -> bytes:
 
 
 def _paths(piece: bytes) -> Iterator[tuple[int, int]]:
-    return (match.span(1) for match in _CANDIDATE.finditer(piece))
+    for pattern in _CANDIDATES:
+        for match in pattern.finditer(piece):
+            # The letter of a drive stands before its colon.
+            start = match.start() - (piece[match.start()] == _COLON)
+            yield max(0, start), match.end()
+
+
+_COLON = ord(":")
 
 
 def _path_at(content: bytes, start: int, stop: int) -> str | None:
-    for match in _PATH.finditer(content):
-        # Where one path has several candidates, the first stands for it.
-        first = _CANDIDATE.search(content, match.start())
-        if first is not None and first.span(1) == (start, stop) and stop <= match.end():
-            return decode_text(match.group())
-    return None
+    match = _PATH.match(content, start)
+    return decode_text(match.group()) if match and match.end() >= stop else None
 
 
 _PATHS = _Sought("path", _paths, _path_at)

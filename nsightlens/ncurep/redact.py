@@ -28,24 +28,29 @@ from nsightlens.ncurep.redacted_fields import (
 )
 from nsightlens.ncurep.rewrite import blocks, header_with, indexed, raw_fields
 from nsightlens.ncurep.session import SessionMerger
-from nsightlens.ncurep.wire import BYTES, Message, WireFault, decode_text, padded
+from nsightlens.ncurep.wire import (
+    BYTES,
+    VARINT,
+    Message,
+    WireFault,
+    decode_text,
+    padded,
+    scan_fields,
+)
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from nsightlens.ncurep.container import Entry
     from nsightlens.ncurep.redacted_fields import TextPath
-    from nsightlens.ncurep.rewrite import Block, Extent, RawField, Source
-
-    Note = Callable[[FieldRule, RawField, bool], None]
+    from nsightlens.ncurep.rewrite import Extent, Source
+    from nsightlens.ncurep.wire import Field
 
 __all__ = ["Redaction", "Remaining", "redact_ncu_rep"]
 
 _SESSION, _STRING_TABLE = 3, 4
 _PROFILER_COMMAND_LINE = 11
-_SESSION_KIND = FIELDS["header"][_SESSION].kind
-_USER_NAME = FieldRule("user name in a path")
 _DEFAULT_DOMAIN = "<default domain>"
 
 
@@ -132,8 +137,8 @@ def redact_ncu_rep(
     >>> from nsightlens.ncurep import redact_ncu_rep
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     done = redact_ncu_rep(nsightlens.example.path(), folder + "/shared.ncu-rep")
-    >>> sorted({remaining.kind for remaining in done.remaining})
-    ['NVTX name', 'device name', 'kernel name']
+    >>> sorted(done.removed)
+    ['comment', 'host name', 'process name', 'profiler command line']
     """
     target = Path(out)
     check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
@@ -158,8 +163,16 @@ def _order(one: tuple[Leftover, int]) -> tuple[str, str, int, str]:
     return found.kind, found.where, -count, found.text
 
 
+class _Edit(NamedTuple):
+    """Bytes ``[start, stop)`` of a header or result become others."""
+
+    start: int
+    stop: int
+    new: bytes
+
+
 class _Redactor:
-    """Walks a report twice: what there is to remove, and how large each result gets; then writes.
+    """Walks a report twice: finds what is to change, then writes.
 
     Parameters
     ----------
@@ -175,115 +188,139 @@ class _Redactor:
         self.secrets = Secrets()
         self._source = source
         self._unwanted = unwanted
-        self._sizes: list[int] = []
+        self._edits: dict[int, list[_Edit]] = {}
         self._aliases: dict[tuple[bytes, ...], str] = {}
 
     def examine(self) -> None:
-        """Note what is removed and what is kept, and how large each result gets."""
+        """Find what is to change, and note what goes and what stays."""
         for block in blocks(self._source):
-            self._header(block, self._note)
+            self._examine(block.header, "header", (f"block {block.number}", "header"))
             for place in block.sources:
                 self.removed[SOURCE] += 1
                 self.secrets.add_users(self._source.bytes_of(place))
-            self._sizes += [len(self._result(entry, self._note)) for entry in block.results]
+            for entry in block.results:
+                self._examine(entry, entry.kind, entry.where())
 
     def pieces(self, leftovers: Leftovers) -> Iterator[bytes]:
         """Yield the new file, and have all of it searched."""
         yield self._source.buffer[: self._source.start]
-        sizes = iter(self._sizes)
         for block in blocks(self._source):
-            fields = raw_fields(self._header(block, _ignore))
+            fields = raw_fields(self._changed(block.header))
             says_nothing = {_SESSION, _STRING_TABLE}.isdisjoint(field.number for field in fields)
             if not block.results and says_nothing:
                 continue
             kinds = Counter(entry.kind for entry in block.results)
-            payload = sum(4 + next(sizes) for _ in block.results)
+            payload = sum(4 + self._new_size(entry) for entry in block.results)
             header = header_with(fields, 0, kinds, payload)
             leftovers.search(header, "header")
             yield length_prefixed(header)
             for entry in block.results:
-                result = self._result(entry, _ignore)
+                result = self._changed(entry)
                 leftovers.search(result, entry.kind)
                 yield length_prefixed(result)
 
-    def _header(self, block: Block, note: Note) -> bytes:
-        return self._redacted(block.header, "header", (f"block {block.number}", "header"), note)
+    def _changed(self, place: Extent | Entry) -> bytes:
+        """Return a header or result as it is written."""
+        return _applied(self._source.bytes_of(place), self._edits[place.start])
 
-    def _result(self, entry: Entry, note: Note) -> bytes:
-        return self._redacted(entry, entry.kind, entry.where(), note)
+    def _new_size(self, entry: Entry) -> int:
+        edits = self._edits[entry.start]
+        return entry.stop - entry.start + sum(len(e.new) - (e.stop - e.start) for e in edits)
 
-    def _redacted(
-        self, place: Extent | Entry, message: str, where: tuple[str, ...], note: Note
-    ) -> bytes:
+    def _examine(self, place: Extent | Entry, message: str, where: tuple[str, ...]) -> None:
+        data, size = padded(self._source.bytes_of(place)), place.stop - place.start
+        rules = FieldRule(fields=FIELDS[message])
         try:
-            fields = raw_fields(self._source.bytes_of(place))
-            alias = self._alias(fields, message) if KERNEL_NAME in self._unwanted else None
-            return b"".join(self._kept(fields, FieldRule(fields=FIELDS[message]), alias, note))
+            alias = self._alias(data, size, message) if KERNEL_NAME in self._unwanted else None
+            self._edits[place.start] = self._edits_of(data, 0, size, rules, alias)
         except WireFault as fault:
-            # Its offset counts in the message that it was met in, which lies somewhere in this.
-            outer = WireFault(0, fault.problem)
-            raise wire_error(self._source.path, outer, place.start, where) from fault
+            raise wire_error(self._source.path, fault, place.start, where) from fault
 
-    def _alias(self, fields: list[RawField], message: str) -> str | None:
+    def _alias(self, data: bytes, size: int, message: str) -> str | None:
         """Return what a kernel is called instead; None for what has no name of a kernel."""
         rules = FIELDS[message]
-        names = [f for f in fields if f.number in rules and rules[f.number].kind == KERNEL_NAME]
-        if not names:
-            return None
-        key = tuple(field.content for field in names)
-        return self._aliases.setdefault(key, f"kernel_{len(self._aliases) + 1:04}")
+        key = tuple(
+            data[field.start : field.stop]
+            for field in scan_fields(data, 0, size)
+            if field.number in rules and rules[field.number].kind == KERNEL_NAME
+        )
+        return self._aliases.setdefault(key, f"kernel_{len(self._aliases) + 1:04}") if key else None
 
-    def _kept(
-        self, fields: list[RawField], parent: FieldRule, alias: str | None, note: Note
-    ) -> Iterator[bytes]:
-        """Yield what stays of the fields of a message."""
+    def _edits_of(
+        self, data: bytes, start: int, stop: int, parent: FieldRule, alias: str | None = None
+    ) -> list[_Edit]:
+        """Return what changes in the message that lies in ``[start, stop)``."""
+        rules = parent.fields or {}
         unlisted = FieldRule(parent.others, "remove")
-        for field in fields:
-            rule = (parent.fields or {}).get(field.number, unlisted)
-            if rule.fate == "remove":
-                note(rule, field, True)
-            elif rule.is_number == (field.wire_type == BYTES):
-                note(FieldRule(UNDOCUMENTED), field, True)
-            elif rule.kind in self._unwanted:
-                note(rule, field, True)
-                if rule.kind == KERNEL_NAME:
-                    yield text_field(field.number, alias)
-            elif rule.fate == "mask":
-                yield self._masked(field, note)
-            elif rule.fate == "empty":
-                note(rule, field, True)
-                yield message_field(field.number)
-            else:
-                note(rule, field, False)
-                yield self._inside(field, rule, note) if rule.fate == "inside" else field.raw
+        edits, begin = [], start
+        for field in scan_fields(data, start, stop):
+            rule = rules.get(field.number, unlisted)
+            is_as_documented = rule.is_number != (field.wire_type == BYTES)
+            # Most fields are metrics, which stay.
+            if rule.is_telling or not is_as_documented:
+                if not is_as_documented and rule.fate != "remove":
+                    rule = FieldRule(UNDOCUMENTED, "remove")
+                new = self._new(data, begin, field, rule, alias)
+                if new is not None:
+                    edits.append(_Edit(begin, field.stop, new))
+            begin = field.stop
+        return edits
 
-    def _inside(self, field: RawField, rule: FieldRule, note: Note) -> bytes:
-        parts = list(self._kept(raw_fields(field.content), rule, None, note))
-        if rule.kind == _SESSION_KIND:
-            parts += map(_neutral_command_line, raw_fields(field.content))
-        return message_field(field.number, *parts)
+    def _new(
+        self, data: bytes, begin: int, field: Field, rule: FieldRule, alias: str | None
+    ) -> bytes | None:
+        """Return what becomes of a field, None where it stays as it is; note it."""
+        content = data[field.start : field.stop] if field.wire_type != VARINT else b""
+        is_unwanted = rule.kind in self._unwanted
+        if is_unwanted or rule.fate not in ("keep", "inside", "mask"):
+            if content or field.wire_type == VARINT:
+                self.removed[rule.kind] += 1
+            for text in _texts_of(content, rule):
+                self.secrets.add(rule.kind, text)
+            if is_unwanted:
+                return text_field(field.number, alias) if rule.kind == KERNEL_NAME else b""
+            return _stand_in(data[begin : field.stop], field.number, rule)
+        self.names.update(
+            Leftover(rule.kind, text, rule.kind)
+            for text in _texts_of(content, rule)
+            if text != _DEFAULT_DOMAIN
+        )
+        if rule.fate == "mask":
+            return self._masked(data[begin : field.stop])
+        if rule.fate == "inside":
+            edits = self._edits_of(data, field.start, field.stop, rule)
+            edits = [_Edit(e.start - field.start, e.stop - field.start, e.new) for e in edits]
+            return message_field(field.number, _applied(content, edits)) if edits else None
+        return None
 
-    def _masked(self, field: RawField, note: Note) -> bytes:
-        masked = without_users(field.raw)
-        if masked != field.raw:
-            self.secrets.add_users(field.raw)
-            note(_USER_NAME, field, True)
+    def _masked(self, raw: bytes) -> bytes | None:
+        masked = without_users(raw)
+        if masked == raw:
+            return None
+        self.removed["user name in a path"] += 1
+        self.secrets.add_users(raw)
         return masked
 
-    def _note(self, rule: FieldRule, field: RawField, is_removed: bool) -> None:
-        """Count a field that is removed, and take the texts of one that names something."""
-        if is_removed and (field.content or field.wire_type != BYTES):
-            self.removed[rule.kind] += 1
-        for path in rule.texts:
-            for text in filter(None, _texts(field.content, path)):
-                if is_removed:
-                    self.secrets.add(rule.kind, text)
-                elif text != _DEFAULT_DOMAIN:
-                    self.names[Leftover(rule.kind, text, rule.kind)] += 1
+
+def _applied(message: bytes, edits: list[_Edit]) -> bytes:
+    parts, begin = [], 0
+    for edit in edits:
+        parts += [message[begin : edit.start], edit.new]
+        begin = edit.stop
+    return b"".join([*parts, message[begin:]])
 
 
-def _ignore(rule: FieldRule, field: RawField, is_removed: bool) -> None:
-    """Note nothing: the second walk finds what the first did."""
+def _stand_in(raw: bytes, number: int, rule: FieldRule) -> bytes:
+    """Return what is left in the place of a removed field."""
+    if rule.fate == "empty":
+        return message_field(number)
+    return _neutral_command_line(raw) if rule.fate == "neutral" else b""
+
+
+def _texts_of(content: bytes, rule: FieldRule) -> Iterator[str]:
+    """Yield the texts in a field that name something."""
+    for path in rule.texts:
+        yield from filter(None, _texts(content, path))
 
 
 def _texts(content: bytes, path: TextPath) -> Iterator[str]:
@@ -300,12 +337,10 @@ def _texts(content: bytes, path: TextPath) -> Iterator[str]:
             yield from _texts(field.content, path[1:])
 
 
-def _neutral_command_line(field: RawField) -> bytes:
+def _neutral_command_line(raw: bytes) -> bytes:
     """Return the command line of ncu with the options alone that say how it measured."""
-    if field.number != _PROFILER_COMMAND_LINE or field.wire_type != BYTES:
-        return b""
     merger = SessionMerger()
-    merger.add(None, Message.at(padded(field.raw), 0, len(field.raw)))
+    merger.add(None, Message.at(padded(raw), 0, len(raw)))
     (session,) = merger.sessions()
     options = {
         "clock-control": session.clock_control,

@@ -40,8 +40,8 @@ class FieldRule(NamedTuple):
         What it is, in words for the listing; empty where it says nothing of anyone.
     fate
         ``keep`` it byte for byte, ``mask`` the names of users in the paths that it holds, keep some
-        of its own fields (``inside``), ``empty`` it because the format requires it, or ``remove``
-        it.
+        of its own fields (``inside``), ``empty`` it because the format requires it, put something
+        ``neutral`` in its place, or ``remove`` it.
     fields
         Rules of its own fields, where it is kept ``inside``.
     others
@@ -58,6 +58,11 @@ class FieldRule(NamedTuple):
     others: str = UNDOCUMENTED
     texts: tuple[TextPath, ...] = ()
     is_number: bool = False
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether there is anything to change or to list."""
+        return self.fate != "keep" or bool(self.texts)
 
 
 def _kept(kind: str = "", *texts: TextPath) -> FieldRule:
@@ -113,7 +118,7 @@ _SESSION = _inside(
         9: _EXECUTABLE,
         # Clock control and replay mode; the others hold filters and names of files.
         10: _inside({8: _kept(), 11: _kept()}, others="profiler setting"),
-        11: _gone("profiler command line", _SELF),
+        11: FieldRule("profiler command line", "neutral", texts=(_SELF,)),
     },
     kind="session",
 )

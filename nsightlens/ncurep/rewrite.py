@@ -16,7 +16,7 @@ from nsightlens.ncurep.container import Container, Entry, read_file_header
 from nsightlens.ncurep.encode import uint_field
 from nsightlens.ncurep.faults import wire_error
 from nsightlens.ncurep.read import _open
-from nsightlens.ncurep.wire import VARINT, Message, WireFault, padded, scan_fields
+from nsightlens.ncurep.wire import BYTES, Message, WireFault, padded, scan_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,16 +64,12 @@ class Block(NamedTuple):
 
 
 class RawField(NamedTuple):
-    """One field of a message: ``raw`` with its key, ``content`` as it lies behind key and size.
-
-    Of a varint, ``value`` is the number and ``content`` empty.
-    """
+    """One field of a message: ``raw`` with its key, ``content`` what a text or a message holds."""
 
     number: int
     wire_type: int
     raw: bytes
     content: bytes
-    value: int
 
 
 class Source(NamedTuple):
@@ -170,13 +166,9 @@ def raw_fields(message: bytes) -> list[RawField]:
     """
     data = padded(message)
     found, begin = [], 0
-    for field in scan_fields(data, 0, len(message)):
-        number, wire_type, start, stop = field
-        raw = message[begin:stop]
-        if wire_type == VARINT:
-            found.append(RawField(number, wire_type, raw, b"", start))
-        else:
-            found.append(RawField(number, wire_type, raw, message[start:stop], 0))
+    for number, wire_type, start, stop in scan_fields(data, 0, len(message)):
+        content = message[start:stop] if wire_type == BYTES else b""
+        found.append(RawField(number, wire_type, message[begin:stop], content))
         begin = stop
     return found
 

@@ -17,7 +17,7 @@ from nsightlens.files import check_place, write_bytes
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.faults import COPY_AGAIN, wire_error
 from nsightlens.ncurep.results import layout_of
-from nsightlens.ncurep.rewrite import Extent, blocks, fields_of, header_with, indexed, raw_fields
+from nsightlens.ncurep.rewrite import Extent, blocks, fields_of, header_with, indexed
 from nsightlens.ncurep.wire import BYTES, VARINT, Message, WireFault, padded, read_varint
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from nsightlens.ncurep.container import Entry
     from nsightlens.ncurep.model import Kind
-    from nsightlens.ncurep.rewrite import Block, RawField, Source
+    from nsightlens.ncurep.rewrite import Block, Source
 
 __all__ = ["slice_ncu_rep"]
 
@@ -145,15 +145,15 @@ def _chosen(source: Source, launches: Iterable[int]) -> list[Entry]:
 def _references(source: Source, entry: Entry) -> list[int]:
     """Return what a result calls its sources by."""
     number, is_in_message = _REFERENCES[entry.kind]
-    fields = [f for f in fields_of(source, entry, entry.where()) if f.number == number]
+    data = padded(source.bytes_of(entry))
     try:
-        if is_in_message:
-            inside = [raw_fields(field.content) for field in fields if field.wire_type == BYTES]
-            fields = [f for message in inside for f in message if f.number == _SOURCE_REFERENCE]
-        return [number for field in fields for number in _integers(field)]
+        result = Message.at(data, 0, entry.stop - entry.start)
+        if not is_in_message:
+            return _integers(result, number)
+        inside = result.messages(number)
+        return [found for message in inside for found in _integers(message, _SOURCE_REFERENCE)]
     except WireFault as fault:
-        where = (*entry.where(), "sources")
-        raise wire_error(source.path, fault, entry.start, where) from fault
+        raise wire_error(source.path, fault, entry.start, entry.where()) from fault
 
 
 def _lost_names(source: Source, chosen: Sequence[Entry]) -> bytes:
@@ -193,15 +193,15 @@ def _name_ids(source: Source, entry: Entry) -> Iterator[int]:
             yield name or 0
 
 
-def _integers(field: RawField) -> Iterator[int]:
-    """Yield the number of a field, or the several that a packed one holds."""
-    if field.wire_type == VARINT:
-        yield field.value
-    elif field.wire_type == BYTES:
-        data, position = padded(field.content), 0
-        while position < len(field.content):
-            value, position = read_varint(data, position)
-            yield value
+def _integers(message: Message, number: int) -> list[int]:
+    """Return the numbers of a repeated field, packed or not."""
+    found = [field.start for field in message.all(number, VARINT)]
+    for field in message.all(number, BYTES):
+        position = field.start
+        while position < field.stop:
+            value, position = read_varint(message.data, position)
+            found.append(value)
+    return found
 
 
 def _pieces(source: Source, chosen: frozenset[Entry], wanted: set[int]) -> Iterator[bytes]:
