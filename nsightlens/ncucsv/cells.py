@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-from decimal import Decimal
 
 from nsightlens.errors import ReportFormatError
 from nsightlens.ncucsv.model import Cell
 from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, NumberFormat, PrintedNumber
-from nsightlens.ncucsv.scale import base_factor
+from nsightlens.ncucsv.scale import base_power
 
 __all__ = ["CellReader", "better", "differ", "unmarked"]
 
@@ -23,12 +21,9 @@ _NOT_FINITE = {
 }
 
 # What ncu puts before a value that it doubts.
-_MARK = re.compile(r"^\(!\)\s*")
+_MARK = "(!)"
 
-# With --print-metric-instances, the instances follow the value: 12 (4; 8).
-_INSTANCES = re.compile(r"(?P<value>.*?)\s*[({][^(){}]*;[^(){}]*[)}]")
-
-_NEGLIGIBLE = Decimal("1e-9")
+_NEGLIGIBLE = 1e-9
 
 # A list of numbers, whatever it looks like.
 _TEXT_METRICS = {"launch__tpc_enabled"}
@@ -36,9 +31,13 @@ _TEXT_METRICS = {"launch__tpc_enabled"}
 
 def unmarked(text: str) -> str:
     """Return a printed value without the mark of doubt and without its instances."""
-    text = _MARK.sub("", text.strip())
-    found = _INSTANCES.fullmatch(text) if text.endswith((")", "}")) else None
-    return text if found is None else found["value"]
+    text = text.strip().removeprefix(_MARK).lstrip()
+    if text.endswith((")", "}")):
+        # With --print-metric-instances, the instances follow the value: 12 (4; 8).
+        start = max(text.rfind("("), text.rfind("{"))
+        if start >= 0 and ";" in text[start:]:
+            return text[:start].rstrip()
+    return text
 
 
 class CellReader:
@@ -76,7 +75,7 @@ class CellReader:
     def percentage(self, text: str) -> float | None:
         """Return a percentage of a rule, which is written in either way; None where it is none."""
         number = self.format.number(text) or self._other.number(text)
-        return float(number.value) if number is not None else None
+        return number.value() if number is not None else None
 
     def _read(self, text: str, unit: str, line: int) -> Cell:
         text = unmarked(text)
@@ -87,7 +86,7 @@ class CellReader:
             return Cell(_NOT_FINITE[word])
         number = self.format.number(text)
         if number is not None:
-            return _scaled(number, base_factor(unit))
+            return _scaled(number, base_power(unit))
         if self._other.number(text) is not None:
             problem = (
                 f"the number {text!r} is written as in {self._other.example!r}, and those before"
@@ -98,19 +97,14 @@ class CellReader:
         return Cell(text)
 
 
-def _scaled(number: PrintedNumber, factor: int) -> Cell:
-    if number.is_integer and factor == 1:
-        exact = int(number.value)
-        return Cell(exact if 0 <= exact < 1 << 64 else float(number.value))
-    exact_print = number.value * factor
-    value = float(exact_print)
-    rounding = Decimal(5).scaleb(number.last_digit - 1) * factor
-    if math.isfinite(value):
-        # Of 8,513,297,872.340425 a float64 cannot hold the last digit.
-        lost = abs(Decimal(value) - exact_print)
-        if lost > rounding * _NEGLIGIBLE:
-            rounding += lost
-    return Cell(value, float(rounding))
+def _scaled(number: PrintedNumber, power: int) -> Cell:
+    if number.is_integer and power == 0:
+        exact = int(number.digits)
+        return Cell(exact if 0 <= exact < 1 << 64 else number.value())
+    value, rounding = number.value(power), number.rounding(power)
+    # Of 8,513,297,872.340425 a float64 cannot hold the last digit.
+    lost = math.ulp(value) / 2 if math.isfinite(value) else 0.0
+    return Cell(value, rounding + lost if lost > rounding * _NEGLIGIBLE else rounding)
 
 
 def better(known: Cell | None, other: Cell) -> Cell:

@@ -7,7 +7,6 @@ uses one way, which `format_of` finds by the numbers that can be read in one way
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,13 +24,23 @@ _LONGEST = 512
 class PrintedNumber(NamedTuple):
     """A number as printed.
 
-    ``last_digit`` is the power of ten of its last digit; ``is_integer`` is True where neither a
-    fraction nor an exponent was printed.
+    ``digits`` are sign, digits and a decimal point, without groups; the value is that number times
+    ten to the ``exponent``. ``last_digit`` is the power of ten of the last printed digit;
+    ``is_integer`` is True where neither a fraction nor an exponent was printed.
     """
 
-    value: Decimal
+    digits: str
+    exponent: int
     last_digit: int
     is_integer: bool
+
+    def value(self, power: int = 0) -> float:
+        """Return the value times ten to the ``power``, rounded once."""
+        return float(f"{self.digits}e{self.exponent + power}")
+
+    def rounding(self, power: int = 0) -> float:
+        """Return half of the last digit, times ten to the ``power``."""
+        return float(f"5e{self.last_digit - 1 + power}")
 
 
 class NumberFormat(NamedTuple):
@@ -46,19 +55,22 @@ class NumberFormat(NamedTuple):
 
         Examples
         --------
-        >>> ENGLISH.number("1,234.50")
-        PrintedNumber(value=Decimal('1234.50'), last_digit=-2, is_integer=False)
+        >>> ENGLISH.number("1,234.50").value(), ENGLISH.number("1,234.50").rounding()
+        (1234.5, 0.005)
         >>> CONTINENTAL.number("1,234.50") is None
         True
         """
         found = self.pattern.fullmatch(text) if len(text) <= _LONGEST else None
         if found is None:
             return None
-        whole = re.sub(r"[^0-9]", "", found["whole"])
-        fraction, exponent = found["fraction"] or "", int(found["exponent"] or 0)
-        value = Decimal(f"{found['sign']}{whole}.{fraction}e{exponent}")
-        is_integer = found["fraction"] is None and found["exponent"] is None
-        return PrintedNumber(value, exponent - len(fraction), is_integer)
+        sign, whole, separator, fraction, exponent = found.groups()
+        if separator is not None:
+            whole = whole.replace(separator, "")
+        if fraction is None and exponent is None:
+            return PrintedNumber(sign + whole, 0, 0, True)
+        power = 0 if exponent is None else int(exponent)
+        decimals = 0 if fraction is None else len(fraction)
+        return PrintedNumber(f"{sign}{whole}.{fraction or 0}", power, power - decimals, False)
 
 
 def _format(decimal: str, group: str, example: str) -> NumberFormat:

@@ -189,13 +189,14 @@ class _Contents:
 
     def _add_launch(self, row: Row, units: Sequence[str]) -> None:
         """Add a row of the wide form: one launch."""
-        launch = len(self.launches)
-        self.launches.append(launch_of(self.columns, row.cells))
+        launch, cells = len(self.launches), row.cells
+        self.launches.append(launch_of(self.columns, cells))
+        read, count, unit_count = self.reader.cell, len(cells), len(units)
         for index, name in self.columns.metrics.items():
-            text = row.cells[index].strip() if index < len(row.cells) else ""
-            if text:
-                unit = units[index] if index < len(units) else ""
-                self._set(name, launch, self.reader.cell(name, text, unit, row.line))
+            text = cells[index] if index < count else ""
+            if text and not text.isspace():
+                unit = units[index] if index < unit_count else ""
+                self._set(name, launch, read(name, text, unit, row.line))
 
     def _add_line(self, row: Row) -> None:
         """Add a row of the long form: a metric or a rule of a launch."""
@@ -255,6 +256,9 @@ def _join(file: NcuCsvFile, table: _Contents) -> None:
     their launches alike. So do two runs in two containers: where the values of a launch are others,
     the table is of other launches.
     """
+    if not file.launches:
+        file.launches, file.metrics, file.rules = table.launches, table.metrics, table.rules
+        return
     known = {launch.key: i for i, launch in enumerate(file.launches)}
     rows = [known.get(launch.key) for launch in table.launches]
     again = [row for row in rows if row is not None]

@@ -10,25 +10,25 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["base_factor"]
+__all__ = ["base_power"]
 
-_PREFIXES = {"k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_PREFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 # A prefix and what is counted: Kbyte, Ghz, Minst, GB. Not SM, which is a word of its own.
 _PREFIXED = re.compile(r"([kKMGTPE])(?:[a-z]{2,}|B|Hz)")
 
-_SECOND = 10**9  # [ns]
+# In the base of times, ns.
 _TIMES = {
-    **dict.fromkeys(("ns", "nsecond", "nsec"), 1),
-    **dict.fromkeys(("us", "usecond", "usec", "\u00b5s", "\u03bcs"), 10**3),
-    **dict.fromkeys(("ms", "msecond", "msec"), 10**6),
-    **dict.fromkeys(("s", "second", "sec"), _SECOND),
-}  # fmt: skip
+    **dict.fromkeys(("ns", "nsecond", "nsec"), 0),
+    **dict.fromkeys(("us", "usecond", "usec", "\u00b5s", "\u03bcs"), 3),
+    **dict.fromkeys(("ms", "msecond", "msec"), 6),
+    **dict.fromkeys(("s", "second", "sec"), 9),
+}
 
 
 @lru_cache(maxsize=1024)
-def base_factor(unit: str) -> int:
-    """Return by what a printed value has to be multiplied to be in its base unit.
+def base_power(unit: str) -> int:
+    """Return the power of ten by which a printed value has to be multiplied to be in base units.
 
     Parameters
     ----------
@@ -38,21 +38,21 @@ def base_factor(unit: str) -> int:
     Returns
     -------
     int
-        1 for a base unit and for a word that is not known to be scaled.
+        0 for a base unit and for a word that is not known to be scaled.
 
     Examples
     --------
-    >>> base_factor("Gbyte/second"), base_factor("usecond"), base_factor("register/thread")
-    (1000000000, 1000, 1)
-    >>> base_factor("cycle/nsecond"), base_factor("Kbyte/block")
-    (1000000000, 1000)
+    >>> base_power("Gbyte/second"), base_power("usecond"), base_power("register/thread")
+    (9, 3, 0)
+    >>> base_power("cycle/nsecond"), base_power("Kbyte/block")
+    (9, 3)
     """
     counted, _, per = unit.strip().partition("/")
-    factor = _TIMES.get(counted)
-    if factor is None:
+    power = _TIMES.get(counted)
+    if power is None:
         prefixed = _PREFIXED.fullmatch(counted)
-        factor = _PREFIXES[prefixed[1]] if prefixed is not None else 1
+        power = _PREFIXES[prefixed[1]] if prefixed is not None else 0
     if per in _TIMES:
         # The base is "per second", whatever the printed one is.
-        factor *= _SECOND // _TIMES[per]
-    return factor
+        power += _TIMES["s"] - _TIMES[per]
+    return power

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, NumberFormat, format_of
@@ -34,7 +32,8 @@ def test_a_number_is_read_in_its_format(
     """Value and last printed digit."""
     number = number_format.number(text)
     assert number is not None
-    assert number.value == Decimal(value)
+    assert number.value() == float(value)
+    assert number.rounding(power=3) == 500 * 10.0**last_digit
     assert number.last_digit == last_digit
     assert number.is_integer == (last_digit == 0)
 

@@ -156,6 +156,16 @@ def test_tables_and_errors_show_the_name_that_was_asked_for(tmp_path: Path) -> N
         report_from_ncu_csv(str(path), shown="s3://bucket/x.csv")
 
 
+@pytest.mark.parametrize("name", ["ncu.csv", "out.txt", "report.ncu-rep"])
+def test_a_report_is_opened_by_what_it_holds(report: Report, name: str, tmp_path: Path) -> None:
+    """Whatever the name says: people redirect the output of ncu to any file."""
+    path = tmp_path / name
+    path.write_text(CONSOLE + ncu_csv(report, "details"), encoding="utf-8")
+    read = nsightlens.open_report(path)
+    assert differences_of_launches(report, read) == []
+    assert read.sources == (str(path),)
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     """And so is a folder."""
     with pytest.raises(ReportNotFoundError, match="there is no such file"):
