@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,7 +56,7 @@ class Absent(Enum):
 ABSENT = Absent.ABSENT
 """In `store_of_values`: the launch does not have the metric at all."""
 
-_NO_TEXTS = pa.array([], type=pa.string())
+_NO_TEXTS = pa.nulls(0, pa.string())  # pa.array would load pandas, at an import
 
 
 class MetricColumn(NamedTuple):
@@ -92,6 +92,23 @@ class StorePart:
     columns: Mapping[str, MetricColumn]
     texts: pa.StringArray = field(default_factory=lambda: _NO_TEXTS)
     rounding: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Callable[..., StorePart], tuple[Any, ...]]:
+        # As two matrices: to pickle an array costs more than the few values of a launch or two.
+        raw = _stacked([column.raw for column in self.columns.values()], self.launch_count, "u8")
+        kind = _stacked([column.kind for column in self.columns.values()], self.launch_count, "u1")
+        return _unpickled, (tuple(self.columns), raw, kind, self.texts, dict(self.rounding))
+
+
+def _unpickled(
+    names: Sequence[str],
+    raw: NDArray[np.uint64],
+    kind: NDArray[np.uint8],
+    texts: pa.StringArray,
+    rounding: Mapping[str, NDArray[np.float64]],
+) -> StorePart:
+    columns = {name: MetricColumn(raw[i], kind[i]) for i, name in enumerate(names)}
+    return StorePart(raw.shape[1], columns, texts, rounding)
 
 
 class LongMetrics(NamedTuple):

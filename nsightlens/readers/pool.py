@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadOptions", "read_each"]
 
-WORTH_A_POOL = 64 << 20
-"""[byte] Of reports together. To start a worker takes as long as to read some 10 MB of them."""
+WORTH_A_POOL_S = 4.0
+"""[s] Of reading one after another. To start a process takes half a second of a processor, and to
+send a small report from there a quarter of the time that it takes to read it."""
+_PER_REPORT_S = 0.03  # its tables, whatever it holds; as the rates, measured on real reports
+_PURE_BYTES_PER_S = 30e6
+_COMPILED_BYTES_PER_S = 1e9
+_LARGE = 16 << 20  # [byte] where a report takes the compiled scanner as long as its tables take
 
 
 def read_each(
@@ -83,9 +88,15 @@ def _outcome(read: Callable[[], Report], name: str) -> Report | NsightLensError:
 def _job_count(names: Sequence[str], jobs: int | None) -> int:
     if jobs is not None:
         return min(jobs, len(names))
-    if len(names) < 2 or sum(map(_size, names)) < WORTH_A_POOL:
+    if len(names) < 2 or _expected_s(names) < WORTH_A_POOL_S:
         return 1
     return min(_processor_count(), len(names))
+
+
+def _expected_s(names: Sequence[str]) -> float:
+    """Return about how long [s] it takes to read reports one after another."""
+    rate = _PURE_BYTES_PER_S if compiled_scanner() is None else _COMPILED_BYTES_PER_S
+    return _PER_REPORT_S * len(names) + sum(map(_size, names)) / rate
 
 
 def _size(name: str) -> int:
@@ -107,6 +118,18 @@ def _read_here(name: str, options: ReadOptions, progress: Progress | None) -> Re
     return read_report(
         name, options, progress=None if progress is None else partial(progress, name)
     )
+
+
+def _needs_process(name: str, options: ReadOptions) -> bool:
+    """Tell whether threads that read such a report would wait for one another.
+
+    They do for Python code: the pure scanner, and the tables of small reports. The compiled
+    scanner leaves the interpreter to others, and NVIDIA's reader has a process of its own. A
+    pipe, a URL and standard input belong to this process.
+    """
+    if options.reader == "ncu_report" or not lies_on_disk(name):
+        return False
+    return compiled_scanner() is None or _size(name) < _LARGE
 
 
 class _Pool:
@@ -131,14 +154,7 @@ class _Pool:
 
     def start(self, name: str) -> Callable[[], Report]:
         """Begin to read a report; return the function that waits for it."""
-        # The compiled scanner leaves the interpreter to others; NVIDIA's reader has a process of
-        # its own; a pipe, a URL and standard input are this process's alone.
-        in_thread = (
-            compiled_scanner() is not None
-            or self._options.reader == "ncu_report"
-            or not lies_on_disk(name)
-        )
-        if in_thread:
+        if not _needs_process(name, self._options):
             return self._threads.submit(_read_here, name, self._options, self._progress).result
         return self._threads.submit(self._read_in_worker, name).result
 

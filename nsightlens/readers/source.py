@@ -42,6 +42,9 @@ LARGEST = 64 << 30
 """[byte] The most that is copied: many times the largest report that people have."""
 _SHARE_OF_DISK = 0.9  # what may be taken of the free space; others write there too
 _CHUNK = 1 << 20  # [byte]
+# [byte] Of compressed data, what comes out is lost from the last such piece before damage on.
+_PIECE = 4096
+_SALVAGED_PIECE = 256
 HEAD = 4096
 """[byte] Enough to tell what a file is."""
 
@@ -186,12 +189,14 @@ def _fill(
             head = stream.read(4)
             codec = _codec(head)
             chunks = _chunks(head, stream)
-            _copy(chunks if codec is None else _decompressed(chunks, codec), file, shown)
+            if codec is not None:
+                chunks = _decompressed(chunks, codec, _SALVAGED_PIECE if salvage else _PIECE)
+            _copy(chunks, file, shown)
     except _CutStreamError as cut:
         read = file.tell()
         problem = f"the {codec} data {cut}, behind {read} bytes of the report"
         if not salvage or not read:
-            advice = COPY_AGAIN if not read else SALVAGE
+            advice = COPY_AGAIN if salvage else SALVAGE
             raise CompressedReportError(shown, problem, advice) from cut.__cause__
         return (f"{shown}: {problem}: what comes before was read",)
     except NsightLensError:
@@ -209,15 +214,15 @@ def _chunks(head: bytes, stream: IO[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _decompressed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
-    """Yield the content of gzip or zstd data, of all its members or frames."""
+def _decompressed(chunks: Iterator[bytes], codec: str, size: int) -> Iterator[bytes]:
+    """Yield the content of gzip or zstd data, of all its members or frames, in small pieces."""
     # Imported here: a plain file needs no codec.
     import pyarrow as pa  # noqa: PLC0415
 
     stream = pa.CompressedInputStream(pa.PythonFile(_Readable(chunks), mode="r"), codec)
     while True:
         try:
-            chunk = stream.read(_CHUNK)
+            chunk = stream.read(size)
         except OSError as error:
             if error.errno is not None:  # of the source, not of the codec
                 raise

@@ -25,7 +25,18 @@ __all__ = ["Worker", "WorkerDiedError", "serve"]
 
 Result = TypeVar("Result")
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from nsightlens.readers.worker import serve; serve()"
+# Where pandas is installed, pyarrow imports it at the first conversion: a second of start-up.
+_BOOT = """
+import sys
+sys.path[:] = {path!r}
+class NoPandas:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError("a worker does without pandas", name=name)
+sys.meta_path.insert(0, NoPandas())
+from nsightlens.readers.worker import serve
+serve()
+"""
 
 
 class WorkerDiedError(Exception):
@@ -156,8 +167,6 @@ def serve() -> None:
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     # What a library prints is no answer.
     os.dup2(2, 1)
-    # Where pandas is installed, pyarrow imports it at the first conversion: a second of start-up.
-    sys.modules["pandas"] = None  # type: ignore[assignment]
     while True:
         try:
             function, arguments, is_told = pickle.load(tasks)

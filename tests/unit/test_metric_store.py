@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -94,3 +96,16 @@ def test_an_arrow_array_of_numbers_is_not_a_copy() -> None:
     with_nulls.validate(full=True)
     assert with_nulls.to_pylist() == [None] * 5 + [5.0, 6.0, 7.0, 8.0, 9.0]
     assert with_nulls.type == pa.float64()
+
+
+@pytest.mark.parametrize("values", [{}, {"t": ["x", ABSENT], "d": [None, 0.5], "i": [1, 2**63]}])
+def test_a_store_that_was_pickled_says_the_same(values: dict[str, list[object]]) -> None:
+    """As on the way from a worker process, rounding included."""
+    rounding = {"d": np.array([0.0, 0.25])} if values else {}
+    store = store_of_values(2, values, rounding)  # type: ignore[arg-type]
+    copy = pickle.loads(pickle.dumps(store))
+    assert (copy.names, copy.launch_count) == (store.names, 2)
+    for name in store.names:
+        assert copy.column(name).equals(store.column(name))
+        assert copy.kind(name).tolist() == store.kind(name).tolist()
+        assert str(copy.rounding(name)) == str(store.rounding(name))

@@ -76,6 +76,8 @@ def test_it_gives_the_same_tables_as_the_native_reader(tmp_path: Path) -> None:
     theirs = open_report(path, instances=True, reader="ncu_report")
     for name in ("metrics", "instances", "stalls", "rules"):
         assert rows(theirs, name) == rows(ours, name)
+    hidden = ["thread_id", "range_id"]
+    assert theirs.nvtx.drop(hidden).to_pylist() == ours.nvtx.drop(hidden).to_pylist()
     assert theirs.metric_columns(["null"])["null"].to_pylist()[-2] is None
     names = [
         "kernel_name",

@@ -180,7 +180,7 @@ def test_a_cut_report_fails_unless_salvage_is_asked_for(tmp_path: Path) -> None:
     assert salvaged.launches.to_pylist() == whole.launches.slice(0, 1).to_pylist()
 
 
-@pytest.mark.parametrize("content", [b"", b"hello, this is text", b"NVR\0"])
+@pytest.mark.parametrize("content", [b"", b"hello, this is text", b"\x01\x02", b"NVR\0"])
 def test_what_is_no_report_is_never_an_empty_report(tmp_path: Path, content: bytes) -> None:
     """Bad input never gives an empty success, salvage or not."""
     path = tmp_path / "bad.ncu-rep"
@@ -248,6 +248,20 @@ def test_a_folder_stands_for_the_reports_in_it(tmp_path: Path) -> None:
     other.write_text("x", encoding="utf-8")
     assert find_reports([tmp_path]) == [outer, inner]
     assert find_reports([other, outer, tmp_path]) == [other, outer, inner]
+
+
+def test_a_folder_stands_for_compressed_reports_too(tmp_path: Path) -> None:
+    """And not for other text, which may be anything."""
+    names = ["a.ncu-rep", "b.ncu-rep.gz", "c.ncu-rep.zst", "d.ncu-repz"]
+    for name in [*names, "e.csv", "f.gz", "g.ncu-rep.bak"]:
+        (tmp_path / name).write_bytes(b"")
+    assert find_reports([tmp_path]) == [tmp_path / name for name in names]
+
+
+def test_standard_input_and_urls_are_found_as_they_are(tmp_path: Path) -> None:
+    """A path would lose a slash, and a file may be named by a dash."""
+    path = write_report(tmp_path, [gemm_launch()])
+    assert find_reports(["-", "s3://b/x", str(path), "-"]) == ["-", "s3://b/x", path]
 
 
 def test_what_cannot_be_used_is_told_and_the_rest_is_found(tmp_path: Path) -> None:

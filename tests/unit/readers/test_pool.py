@@ -6,7 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import worker_tasks
@@ -25,15 +25,15 @@ TABLES = ("launches", "stalls", "rules", "nvtx", "sessions", "metrics", "instanc
 
 @pytest.fixture(params=["processes", "threads"])
 def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the pool take processes, as for the pure scanner, or threads, as for the compiled."""
-    scanner = None if request.param == "processes" else object()
-    monkeypatch.setattr(pool, "compiled_scanner", lambda: scanner)
+    """Let the pool take processes, as where Python has much to do, or threads, as where not."""
+    is_in_process = request.param == "processes"
+    monkeypatch.setattr(pool, "_needs_process", lambda *_: is_in_process)
     return str(request.param)
 
 
 @pytest.fixture
 def only_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "compiled_scanner", lambda: None)
+    monkeypatch.setattr(pool, "_needs_process", lambda *_: True)
     monkeypatch.setattr(pool, "read_report", worker_tasks.read_or_die)
 
 
@@ -150,12 +150,41 @@ def test_a_pool_is_taken_only_where_it_pays(
     open_report(paths[0], jobs=4)
     assert pools == []
     open_report(paths, jobs=4)
-    monkeypatch.setattr(pool, "WORTH_A_POOL", 1)
+    monkeypatch.setattr(pool, "WORTH_A_POOL_S", 0.01)
     open_report(paths)
     assert pools == [3, 2]
     monkeypatch.setattr(pool, "_processor_count", lambda: 1)
     open_report(paths)
     assert pools == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("scanner", "name", "options", "is_needed"),
+    [
+        (None, "large", {}, True),
+        (None, "small", {}, True),
+        ("compiled", "large", {}, False),
+        ("compiled", "small", {}, True),
+        (None, "small", {"reader": "ncu_report"}, False),
+        (None, "-", {}, False),
+        (None, "memory://small", {}, False),
+    ],
+)
+def test_a_process_is_taken_only_where_threads_would_wait_for_one_another(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scanner: str | None,
+    name: str,
+    options: dict[str, Any],
+    is_needed: bool,
+) -> None:
+    """And where another process finds what is read."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pool, "compiled_scanner", lambda: scanner)
+    (tmp_path / "small").write_bytes(b"NVR")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(20 << 20)
+    assert pool._needs_process(name, pool.ReadOptions(**options)) is is_needed
 
 
 def test_less_than_no_jobs_are_refused(tmp_path: Path) -> None:

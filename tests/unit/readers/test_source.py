@@ -152,6 +152,8 @@ def test_of_compressed_data_without_content_nothing_is_salvaged(tmp_path: Path) 
     with pytest.raises(CompressedReportError, match="behind 0 bytes") as caught:
         content_of(given, salvage=True)
     assert "--salvage" not in str(caught.value)
+    with pytest.raises(CompressedReportError, match="--salvage"):
+        content_of(given)
 
 
 def test_what_expands_without_end_is_refused(
