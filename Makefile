@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint types docs examples wheel ci bench coverage format clean oldest
+.PHONY: help demo test lint types docs examples wheel ci bench fuzz coverage format clean oldest
 
 help:
 	@echo "make demo      classify the bundled decode sweep and show the answer"
@@ -15,6 +15,7 @@ help:
 	@echo "make wheel     build it, try it in an empty environment"
 	@echo "make coverage  tests with branch coverage      make oldest    tests with the oldest numpy, pyarrow"
 	@echo "make bench     ratios against peers, and memory"
+	@echo "make fuzz      search for inputs that break a promise, FUZZ_SECONDS=3600 long"
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 10) and "nsightlens needs Python 3.10 or newer; this is %d.%d. Try: make PYTHON=python3.12 ..." % v[:2])'
@@ -79,8 +80,18 @@ bench: $(VENV)/.test
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check ncu-report
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# atheris has wheels from Python 3.11 on.
+.venv-fuzz/.made: pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --disable-pip-version-check -e ".[fuzz]"
+	@touch $@
+
+FUZZ_SECONDS ?= 3600
+fuzz: .venv-fuzz/.made
+	.venv-fuzz/bin/python -m fuzz --seconds $(FUZZ_SECONDS)
+
 ci:
 	.ci/run
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) .venv-oldest .venv-fuzz build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
