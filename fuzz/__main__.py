@@ -45,7 +45,8 @@ def _search_all(seconds: float) -> int:
     outcomes = run_all(seconds)
     found = [path for outcome in outcomes for path in outcome.findings]
     runs = sum(outcome.runs for outcome in outcomes)
-    print(f"{runs:,} runs in {seconds:g} s on {len(outcomes)} targets: {len(found)} findings")
+    count = f"{len(found)} finding{'s' * (len(found) != 1)}"
+    print(f"{runs:,} runs in {seconds:g} s on {len(outcomes)} targets: {count}")
     for path in found:
         print(f"  {findings.reproduction(path)}")
     return 1 if found else 0
