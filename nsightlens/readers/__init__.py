@@ -12,8 +12,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from nsightlens.errors import NsightLensWarning, ReportNotFoundError, SalvageWarning
+from nsightlens.readers.each import read_each
 from nsightlens.readers.find import find_reports
-from nsightlens.readers.pool import read_each
 from nsightlens.readers.raw_metrics import read_metrics
 from nsightlens.readers.read import READERS, ReadOptions
 from nsightlens.readers.source import place_of, typed
@@ -138,8 +138,8 @@ def open_each(
     Examples
     --------
     >>> import nsightlens.example
-    >>> [len(one) for one in open_each([nsightlens.example.path()])]
-    [8]
+    >>> [len(one) for one in open_each([nsightlens.example.path()]) if isinstance(one, Report)]
+    [113]
     """
     if on_error not in ("raise", "salvage"):
         raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from nsightlens.errors import NotAReportError, ReportFormatError
-from nsightlens.ncucsv.text import looks_like_csv
 from nsightlens.ncurep.container import read_file_header
-from nsightlens.ncurep.model import FILE_VERSION
+from nsightlens.ncurep.model import FILE_VERSION, MAGIC
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_from_ncu_rep
 from nsightlens.readers.source import plain_file
@@ -18,10 +18,12 @@ from nsightlens.readers.source import plain_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Progress = Callable[[str, int, int], None]
+
     from nsightlens.readers.source import PlainFile
     from nsightlens.report import Report
 
-__all__ = ["READERS", "OnError", "ReadOptions", "Reader", "read_report", "report_of"]
+__all__ = ["READERS", "OnError", "ReadOptions", "Reader", "read_here", "read_report", "report_of"]
 
 OnError = Literal["raise", "salvage"]
 Reader = Literal["auto", "native", "ncu_report"]
@@ -61,6 +63,13 @@ def read_report(
         return report_of(file, name, options, progress=progress)
 
 
+def read_here(name: str, options: ReadOptions, progress: Progress | None) -> Report:
+    """Read what the user named, telling its name with the progress; see `read_report`."""
+    return read_report(
+        name, options, progress=None if progress is None else partial(progress, name)
+    )
+
+
 def report_of(
     file: PlainFile,
     name: str,
@@ -81,7 +90,7 @@ def _read(
 ) -> Report:
     if options.reader == "ncu_report" and file.head:  # else the native one says what is wrong
         return _read_with_ncu_report(file, name, options, progress)
-    if looks_like_csv(file.head):
+    if not file.head.startswith(MAGIC) and _is_text(file.head):
         return _read_csv(file, name, options)
     try:
         return report_from_ncu_rep(
@@ -108,12 +117,18 @@ def _read_with_ncu_report(
     options: ReadOptions,
     progress: Callable[[int, int], None] | None,
 ) -> Report:
-    # Imported here, as below: most reports need neither, and a short command is to answer at once.
+    # Imported here, as below: most reports need it not, and a short command is to answer at once.
     from nsightlens.readers.nvidia import report_from_ncu_report  # noqa: PLC0415
 
     return report_from_ncu_report(
         file.path, shown=name, instances=options.instances, progress=progress
     )
+
+
+def _is_text(head: bytes) -> bool:
+    from nsightlens.ncucsv import looks_like_csv  # noqa: PLC0415
+
+    return looks_like_csv(head)
 
 
 def _read_csv(file: PlainFile, name: str, options: ReadOptions) -> Report:

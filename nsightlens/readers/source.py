@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,7 +31,16 @@ if TYPE_CHECKING:
 
     Source = Callable[[], AbstractContextManager[IO[bytes]]]
 
-__all__ = ["STDIN", "PlainFile", "is_url", "lies_on_disk", "place_of", "plain_file", "typed"]
+__all__ = [
+    "STDIN",
+    "PlainFile",
+    "is_url",
+    "lies_on_disk",
+    "place_of",
+    "plain_file",
+    "size_of",
+    "typed",
+]
 
 STDIN = "-"
 """What stands for standard input; a file of this name is ``./-``."""
@@ -92,6 +99,14 @@ def is_url(given: str) -> bool:
 def lies_on_disk(given: str) -> bool:
     """Tell whether every process finds a regular file under this name."""
     return given != STDIN and not is_url(given) and os.path.isfile(given)  # noqa: PTH113 - any name
+
+
+def size_of(given: str) -> int:
+    """Return the size [byte] of a file on a disk, 0 for anything else."""
+    try:
+        return os.stat(given).st_size  # noqa: PTH116 - also takes what pathlib cannot hold
+    except (OSError, ValueError):
+        return 0
 
 
 def place_of(given: str | os.PathLike[str]) -> str:
@@ -165,6 +180,8 @@ def _codec(head: bytes) -> str | None:
 @contextmanager
 def _anonymous_file() -> Iterator[tuple[IO[bytes], str]]:
     """Give a temporary file and a path to it; nothing is left of it, however the process ends."""
+    import tempfile  # noqa: PLC0415 - as pyarrow below
+
     if Path("/proc/self/fd").is_dir():
         with tempfile.TemporaryFile(prefix="nsightlens-") as file:
             yield file, f"/proc/self/fd/{file.fileno()}"
@@ -216,8 +233,7 @@ def _chunks(head: bytes, stream: IO[bytes]) -> Iterator[bytes]:
 
 def _decompressed(chunks: Iterator[bytes], codec: str, size: int) -> Iterator[bytes]:
     """Yield the content of gzip or zstd data, of all its members or frames, in small pieces."""
-    # Imported here: a plain file needs no codec.
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - a plain file needs no codec
 
     stream = pa.CompressedInputStream(pa.PythonFile(_Readable(chunks), mode="r"), codec)
     while True:
@@ -255,6 +271,9 @@ class _Readable:
 
 
 def _copy(chunks: Iterator[bytes], file: IO[bytes], shown: str) -> None:
+    import shutil  # noqa: PLC0415 - as pyarrow above
+    import tempfile  # noqa: PLC0415
+
     folder = tempfile.gettempdir()
     free = int(shutil.disk_usage(folder).free * _SHARE_OF_DISK)
     copied = 0

@@ -13,7 +13,8 @@ from support import worker_tasks
 from support.reports import attention_launch, everything, gemm_launch, write_report
 
 from nsightlens.errors import NotAReportError, ReaderFailedError, ReportNotFoundError
-from nsightlens.readers import open_each, open_report, pool
+from nsightlens.readers import each, open_each, open_report, pool
+from nsightlens.readers.read import ReadOptions
 from nsightlens.readers.worker import Worker
 from nsightlens.report import Report
 
@@ -124,7 +125,7 @@ def test_who_stops_listening_ends_the_processes(
     monkeypatch.setattr(pool, "Worker", remembered)
     first, second, _ = three_reports(tmp_path)
     endless = second.rename(tmp_path / "endless.ncu-rep")
-    reading = pool.read_each([str(first), str(endless)], pool.ReadOptions(), jobs=2)
+    reading = each.read_each([str(first), str(endless)], ReadOptions(), jobs=2)
     assert isinstance(next(reading), Report)
     del reading  # as leaving the loop over it does
     assert len(started) == 2
@@ -136,24 +137,24 @@ def test_a_pool_is_taken_only_where_it_pays(
 ) -> None:
     """To start a process takes longer than to read some small reports."""
     pools: list[int] = []
-    make = pool._Pool
+    make = pool.Pool
 
     def counted(count: int, *arguments: object) -> object:
         pools.append(count)
         return make(count, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pool, "_Pool", counted)
-    monkeypatch.setattr(pool, "_processor_count", lambda: 2)
+    monkeypatch.setattr(pool, "Pool", counted)
+    monkeypatch.setattr(each, "_processor_count", lambda: 2)
     paths = three_reports(tmp_path)
     open_report(paths)
     open_report(paths, jobs=0)
     open_report(paths[0], jobs=4)
     assert pools == []
     open_report(paths, jobs=4)
-    monkeypatch.setattr(pool, "WORTH_A_POOL_S", 0.01)
+    monkeypatch.setattr(each, "WORTH_A_POOL_S", 0.01)
     open_report(paths)
     assert pools == [3, 2]
-    monkeypatch.setattr(pool, "_processor_count", lambda: 1)
+    monkeypatch.setattr(each, "_processor_count", lambda: 1)
     open_report(paths)
     assert pools == [3, 2]
 
@@ -184,7 +185,7 @@ def test_a_process_is_taken_only_where_threads_would_wait_for_one_another(
     (tmp_path / "small").write_bytes(b"NVR")
     with (tmp_path / "large").open("wb") as file:
         file.truncate(20 << 20)
-    assert pool._needs_process(name, pool.ReadOptions(**options)) is is_needed
+    assert pool._needs_process(name, ReadOptions(**options)) is is_needed
 
 
 def test_less_than_no_jobs_are_refused(tmp_path: Path) -> None:
