@@ -30,7 +30,7 @@ from nsightlens.ncurep.model import (
 from nsightlens.patterns import pattern_of
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_of_columns
-from nsightlens.readers.worker import Worker, WorkerDiedError
+from nsightlens.readers.worker import Worker, WorkerDiedError, is_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,9 +79,11 @@ def report_from_ncu_report(
     """
     if find_spec("ncu_report") is None:
         raise MissingExtraError("reader='ncu_report'", package="ncu_report", extra="ncu")
+    wanted = instances if isinstance(instances, bool) else tuple(instances)
+    if is_worker():  # one of a pool, which takes another for the next file
+        return report_of_columns(read_with_ncu_report(path, shown, wanted, progress=progress))
     # The worker's /proc/self is not ours.
     place = path.replace("/proc/self/", f"/proc/{os.getpid()}/", 1)
-    wanted = instances if isinstance(instances, bool) else tuple(instances)
     try:
         with Worker() as worker:
             columns = worker.call(read_with_ncu_report, place, shown, wanted, progress=progress)

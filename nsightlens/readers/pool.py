@@ -29,12 +29,11 @@ def _needs_process(name: str, options: ReadOptions) -> bool:
     """Tell whether threads that read such a report would wait for one another.
 
     They do for Python code: the pure scanner, and the tables of small reports. The compiled
-    scanner leaves the interpreter to others, and NVIDIA's reader has a process of its own. A
-    pipe, a URL and standard input belong to this process.
+    scanner leaves the interpreter to others. NVIDIA's reader needs a process in any case. A pipe,
+    a URL and standard input belong to this process.
     """
-    if options.reader == "ncu_report" or not lies_on_disk(name):
-        return False
-    return compiled_scanner() is None or size_of(name) < _LARGE
+    is_slow = options.reader == "ncu_report" or compiled_scanner() is None
+    return lies_on_disk(name) and (is_slow or size_of(name) < _LARGE)
 
 
 class Pool:
@@ -78,8 +77,10 @@ class Pool:
             advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
             raise ReaderFailedError(shown_path(name), problem, advice) from died
         finally:
-            if worker.is_idle:
+            if worker.is_idle and self._options.reader != "ncu_report":
                 self._idle.append(worker)
+            else:  # it is of no more use, or NVIDIA's reader has filled its memory
+                worker.kill()
 
     def _take_worker(self) -> Worker:
         with self._lock:

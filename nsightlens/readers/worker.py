@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Worker", "WorkerDiedError", "serve"]
+__all__ = ["Worker", "WorkerDiedError", "is_worker", "serve"]
 
 Result = TypeVar("Result")
 
@@ -160,8 +160,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+_serving: list[bool] = []
+
+
+def is_worker() -> bool:
+    """Tell whether this is the process of a `Worker`."""
+    return bool(_serving)
+
+
 def serve() -> None:
     """Do what stdin asks for until it ends: the main function of the process of a `Worker`."""
+    _serving.append(True)
     # Ctrl-C reaches every process of a terminal; the caller hears it and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

@@ -97,6 +97,16 @@ def rows(report: Report, name: str) -> list[str]:
 
 @pytest.mark.ncu_report
 @needs_ncu_report
+def test_several_reports_are_read_side_by_side(tmp_path: Path) -> None:
+    """Each by a process of its own, in the order of their names."""
+    paths = [write_report(tmp_path, [gemm_launch()] * i, name=f"{i}.ncu-rep") for i in (3, 1, 2)]
+    report = open_report(paths, reader="ncu_report", jobs=2)
+    assert report.sources == tuple(map(str, paths))
+    assert report.launches["launch_id"].to_pylist() == [0, 1, 2, 0, 0, 1]
+
+
+@pytest.mark.ncu_report
+@needs_ncu_report
 def test_what_it_cannot_know_is_null(tmp_path: Path) -> None:
     """And not what a launch has by default."""
     report = open_report(write_report(tmp_path, [gemm_launch()]), reader="ncu_report")

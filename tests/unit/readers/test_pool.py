@@ -166,7 +166,7 @@ def test_a_pool_is_taken_only_where_it_pays(
         (None, "small", {}, True),
         ("compiled", "large", {}, False),
         ("compiled", "small", {}, True),
-        (None, "small", {"reader": "ncu_report"}, False),
+        ("compiled", "large", {"reader": "ncu_report"}, True),
         (None, "-", {}, False),
         (None, "memory://small", {}, False),
     ],
