@@ -53,7 +53,7 @@ import nsightlens.readers
 def wait(*_, **__):
     print("reading", file=sys.stderr, flush=True)
     time.sleep(60)
-nsightlens.readers.open_report = wait
+nsightlens.readers.open_each = wait
 from nsightlens.__main__ import main
 sys.exit(main())
 """
