@@ -15,7 +15,7 @@ import sysconfig
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import BaseError
+from setuptools.errors import BaseError, CompileError, LinkError
 
 OLDEST_STABLE_ABI = (3, 11)
 HAS_STABLE_ABI = sys.version_info >= OLDEST_STABLE_ABI
@@ -35,8 +35,8 @@ class BuildIfPossible(build_ext):
         """Build; a distribution whose build failed has no extension any more."""
         try:
             super().run()
-        except (BaseError, OSError) as error:
-            self.warn(f"no compiled scanner: {error}. The pure-Python one takes its place.")
+        except (BaseError, CompileError, LinkError, OSError) as error:
+            self.warn(f"no compiled scanner; the pure-Python one takes its place ({error})")
             self.extensions = []
             self.distribution.ext_modules = []
 

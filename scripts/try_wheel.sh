@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
-# Install a wheel in an empty environment, away from the checkout, and do the main job with it.
-# Usage: scripts/try_wheel.sh dist/nsightlens-VERSION-py3-none-any.whl
+# Install each wheel in an empty environment, away from the checkout and from any compiler, and do
+# the main job with it. A wheel that is not pure must bring the compiled scanner.
+# Usage: scripts/try_wheel.sh dist/*.whl
 set -euo pipefail
-wheel=$(realpath "$1")
+python=$(command -v "${PYTHON:-python3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel"
-cd "$work"
-"$work/venv/bin/nsightlens" --version
-"$work/venv/bin/nsightlens" demo > demo.txt
-"$work/venv/bin/python" - <<'PY'
+
+try() {
+  local wheel=$1 venv=$2 scanner=compiled
+  [[ $wheel == *-none-any.whl ]] && scanner="pure Python"
+  "$python" -m venv "$venv"
+  cd "$work"
+  export PATH="$venv/bin"
+  if command -v cc gcc clang; then echo "there is a compiler"; exit 1; fi
+  python -m pip install --quiet --disable-pip-version-check "$wheel"
+  nsightlens --version
+  found=$(nsightlens info --version)
+  echo "$found"
+  [[ $found == *"scanner     $scanner"* ]] || { echo "$wheel does not read with: $scanner"; exit 1; }
+  nsightlens demo > demo.txt
+  python - <<'PY'
 import sys
 
 import nsightlens
@@ -24,4 +34,11 @@ heavy = {"pandas", "matplotlib", "torch", "ncu_report"} & set(sys.modules)
 assert not heavy, f"loaded without being asked for: {heavy}"
 print(f"{nsightlens.__file__}: {len(labels)} launches labelled")
 PY
-echo "the wheel works in an empty environment"
+  echo "${wheel##*/} works in an empty environment"
+}
+
+count=0
+for wheel in "$@"; do
+  count=$((count + 1))
+  (try "$(realpath "$wheel")" "$work/venv$count")
+done

@@ -65,10 +65,12 @@ def _versions() -> list[tuple[str, str]]:
     from importlib.metadata import version
 
     from nsightlens._version import __version__
+    from nsightlens.ncurep.scanner import scanner_name
 
     libraries = [(name, version(name)) for name in ("numpy", "pyarrow")]
     python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
-    return [("nsightlens", __version__), ("python", python), *libraries, ("scanner", "pure Python")]
+    scanner = ("scanner", scanner_name())
+    return [("nsightlens", __version__), ("python", python), *libraries, scanner]
 
 
 def run(args: argparse.Namespace) -> int:
