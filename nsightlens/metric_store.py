@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from nsightlens.arrays import number_array
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -28,9 +30,7 @@ __all__ = [
     "MetricStore",
     "StorePart",
     "concat_stores",
-    "number_array",
     "store_of_values",
-    "validity_of",
 ]
 
 
@@ -63,11 +63,25 @@ class MetricColumn(NamedTuple):
     """One metric of n launches.
 
     ``raw`` holds the bits of a float64, a uint64, or the index of a text, as ``kind``
-    (`MetricKind`) says for each launch. Shapes (n,), dtypes uint64 and uint8.
+    (`MetricKind`) says for each launch. Shapes (n,), dtypes uint64 and uint8. ``kinds`` has bit k
+    set where kind k occurs, as far as whoever made the column knows: 0 where nobody looked.
     """
 
     raw: NDArray[np.uint64]
     kind: NDArray[np.uint8]
+    kinds: int = 0
+
+
+def kinds_of(column: MetricColumn) -> int:
+    """Return which kinds occur in a column: bit k for kind k."""
+    if column.kinds or not len(column.kind):
+        return column.kinds
+    return int(np.bitwise_or.reduce(np.left_shift(1, column.kind, dtype=np.uint8)))
+
+
+_ALL_DOUBLE, _ALL_INTEGER = 1 << MetricKind.DOUBLE, 1 << MetricKind.INTEGER
+_ARROW_TYPES = {_ALL_DOUBLE: pa.float64(), _ALL_INTEGER: pa.uint64()}
+_WITHOUT_VALUE = 1 << MetricKind.ABSENT | 1 << MetricKind.NULL
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +217,18 @@ class MetricStore:
             uint64 where every value is an integer, string where every value is text, else
             float64. Null where the launch has no value. All null (float64) for an unknown name.
         """
-        with_column = [part for part in self.parts if name in part.columns]
-        kinds = {int(kind) for part in with_column for kind in _distinct(part.columns[name].kind)}
-        kinds -= {MetricKind.ABSENT, MetricKind.NULL}
-        if kinds == {MetricKind.TEXT}:
+        kinds = 0
+        for part in self.parts:
+            found = part.columns.get(name)
+            kinds |= 1 << MetricKind.ABSENT if found is None else kinds_of(found)
+        if len(self.parts) == 1 and kinds in _ARROW_TYPES:
+            # As nearly every metric of a report is; there are hundreds.
+            buffers = [None, pa.py_buffer(self.parts[0].columns[name].raw)]
+            return pa.Array.from_buffers(_ARROW_TYPES[kinds], self.launch_count, buffers, 0)
+        kinds &= ~_WITHOUT_VALUE
+        if kinds == 1 << MetricKind.TEXT:
             return pa.concat_arrays([_texts(part, name) for part in self.parts])
-        if kinds == {MetricKind.INTEGER}:
+        if kinds == _ALL_INTEGER:
             pieces = [_integers(part, name) for part in self.parts]
             values = self._joined([piece for piece, _ in pieces], np.uint64)
             return number_array(
@@ -257,18 +277,13 @@ class MetricStore:
         return np.concatenate(pieces) if pieces else np.empty(0, dtype=dtype)
 
 
-def _distinct(kind: NDArray[np.uint8]) -> NDArray[np.intp]:
-    # Several times faster than np.unique, which sorts.
-    return np.flatnonzero(np.bincount(kind, minlength=1))
-
-
 def _numbers(part: StorePart, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     found = part.columns.get(name)
     if found is None:
         return np.full(part.launch_count, np.nan), np.zeros(part.launch_count, dtype=bool)
-    raw, kind = found
+    raw, kind = found.raw, found.kind
     is_double = kind == MetricKind.DOUBLE
-    if is_double.all():
+    if kinds_of(found) == _ALL_DOUBLE:
         return raw.view(np.float64), is_double
     is_integer = kind == MetricKind.INTEGER
     values = np.where(is_double, raw.view(np.float64), np.nan)
@@ -378,28 +393,3 @@ def store_of_values(
         columns[name] = MetricColumn(raw, kind)
     part = StorePart(launch_count, columns, pa.array(texts, type=pa.string()), rounding or {})
     return MetricStore((part,))
-
-
-def number_array(values: NDArray[Any], has_value: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return numbers as an Arrow array without copying them, null where there is no value.
-
-    Parameters
-    ----------
-    values
-        One number per row, of a type that Arrow has too. Shape (n,).
-    has_value
-        Shape (n,); None where every row has a value.
-    """
-    values = np.ascontiguousarray(values)
-    validity, null_count = validity_of(has_value)
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(values.dtype), len(values), [validity, pa.py_buffer(values)], null_count
-    )
-
-
-def validity_of(has_value: NDArray[np.bool_] | None) -> tuple[pa.Buffer | None, int]:
-    """Return the validity bitmap of an Arrow array and its number of nulls; see `number_array`."""
-    if has_value is None or has_value.all():
-        return None, 0
-    null_count = len(has_value) - int(np.count_nonzero(has_value))
-    return pa.py_buffer(np.packbits(has_value, bitorder="little")), null_count

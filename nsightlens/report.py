@@ -7,9 +7,8 @@ from them when asked for.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables, units
+from nsightlens.arrays import number_array
 from nsightlens.errors import MissingExtraError, MissingMetricError
-from nsightlens.metric_store import MetricKind, MetricStore, concat_stores, number_array
+from nsightlens.metric_store import MetricKind, MetricStore, concat_stores
 from nsightlens.patterns import is_pattern, pattern_of
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ class Report:
         if keep.shape != (len(self),) or keep.dtype != bool:
             raise ValueError(f"keep must be {len(self)} truth values, one per launch")
         rows = np.flatnonzero(keep)
-        launches = self.launches.take(pa.array(rows))
+        kept = number_array(rows)
+        launches = self.launches.take(kept)
         return replace(
             self,
             launches=launches,
@@ -182,7 +183,7 @@ class Report:
             instances=rows_of_launches(self.instances, launches),
             store=self.store.take(rows),
             column_origins={
-                name: origin.take(pa.array(rows)) for name, origin in self.column_origins.items()
+                name: origin.take(kept) for name, origin in self.column_origins.items()
             },
         )
 
@@ -268,6 +269,8 @@ def _matching(store: MetricStore, name: str, known: Sequence[str]) -> Sequence[s
         matches = sorted(one for one in store.names if pattern.match(one))
         if matches:
             return matches
+    import difflib  # as above: only an error needs it
+
     raise MissingMetricError(
         name,
         nearest=difflib.get_close_matches(name, known, n=3, cutoff=0.6),
@@ -277,10 +280,13 @@ def _matching(store: MetricStore, name: str, known: Sequence[str]) -> Sequence[s
 
 def metric_fields(names: Sequence[str], columns: Sequence[pa.Array]) -> list[pa.Field]:
     """Return the Arrow fields of metrics, each with its unit."""
-    return [
-        pa.field(name, column.type, metadata={"unit": units.unit_of(name) or ""})
-        for name, column in zip(names, columns, strict=True)
-    ]
+    return [_metric_field(name, column.type) for name, column in zip(names, columns, strict=True)]
+
+
+@lru_cache(maxsize=16384)
+def _metric_field(name: str, kind: pa.DataType) -> pa.Field:
+    # Reports have the same hundreds of metrics again and again.
+    return pa.field(name, kind, metadata={"unit": units.unit_of(name) or ""})
 
 
 def _units_of(names: Sequence[str]) -> pa.DictionaryArray:
@@ -294,7 +300,7 @@ def rows_of_launches(table: pa.Table, launches: pa.Table) -> pa.Table:
         return table
     paths = pc.unique(launches["report"].cast(pa.string()))
     wanted = _launch_keys(launches, paths)
-    return table.filter(pa.array(np.isin(_launch_keys(table, paths), wanted)))
+    return table.filter(number_array(np.isin(_launch_keys(table, paths), wanted)))
 
 
 def _launch_keys(table: pa.Table, paths: pa.Array) -> NDArray[np.int64]:

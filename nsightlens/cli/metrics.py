@@ -184,7 +184,7 @@ def _value_rows(
     """Yield each stored value, by launch in file order and then by name."""
     import numpy as np
 
-    from nsightlens.metric_store import number_array
+    from nsightlens.arrays import number_array
     from nsightlens.render.envelope import json_number
     from nsightlens.units import unit_of
 

@@ -56,6 +56,11 @@ enum { MAX_FIELD_NUMBER = 0x1FFFFFFF };
 
 /* Read byte by byte, so that the byte order and alignment of the machine do not matter; compilers
  * know the pattern and make one load of it. */
+static inline uint32_t load16(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8;
+}
+
 static inline uint32_t load32(const uint8_t *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -306,7 +311,8 @@ static Verdict read_block_header(Span bytes, BlockHeader *header)
         } else if (field.key == PAYLOAD_SIZE) {
             header->payload_size = (uint32_t)field.value;
         } else if (field.key == SESSION || field.key == STRING_TABLE) {
-            header->needs_python |= field.value > 0;
+            /* An empty part of a session still says that there is one. */
+            header->needs_python |= field.key == SESSION || field.value > 0;
         } else if (field.key == PROCESS) {
             if (header->process.at != NULL) /* would have to be merged */
                 return REFUSED;
@@ -320,9 +326,14 @@ static Verdict read_block_header(Span bytes, BlockHeader *header)
     return ACCEPTED;
 }
 
+static bool same_bytes(Span one, Span other)
+{
+    return left_in(one) == left_in(other) && memcmp(one.at, other.at, left_in(one)) == 0;
+}
+
 /* Index the block at the start of `rest` and step over it. */
 static Verdict index_block(const uint8_t *file, Span *rest, Longs *blocks, Longs *entries,
-                           int64_t ordinal)
+                           int64_t ordinal, Span *last_process)
 {
     Span at = *rest;
     if (left_in(at) < 4)
@@ -350,6 +361,13 @@ static Verdict index_block(const uint8_t *file, Span *rest, Longs *blocks, Longs
     if (payload.at != payload.stop)
         return REFUSED;
     bool has_process = header.process.at != NULL;
+    if (has_process) {
+        /* Most blocks repeat the process of the one before: told apart by where it stands, so that
+         * Python decodes it once. */
+        if (last_process->at == NULL || !same_bytes(header.process, *last_process))
+            *last_process = header.process;
+        header.process = *last_process;
+    }
     int64_t block[] = {
         at.at - header_size - file,
         at.at - file,
@@ -947,6 +965,24 @@ static Verdict scan_instances(Builder *builder, Span metric, uint32_t name, uint
     return ACCEPTED;
 }
 
+/* Step over instances of less than 128 bytes, as nearly all are: they can be most of a file. */
+static inline void skip_small_instances(Span *rest)
+{
+    const uint8_t *at = rest->at, *stop = rest->stop;
+    while (stop - at >= 2 && at[0] == BYTES(3) && at[1] < 0x80 && at[1] <= stop - at - 2) {
+        /* Most have the size of the one before. To look at some ahead at once does not wait for
+         * the memory of each, and if all of them say that size, that is where they are. */
+        int64_t step = 2 + at[1];
+        uint32_t head = load16(at);
+        at += step;
+        while (stop - at >= 4 * step
+               && !((load16(at) ^ head) | (load16(at + step) ^ head)
+                    | (load16(at + 2 * step) ^ head) | (load16(at + 3 * step) ^ head)))
+            at += 4 * step;
+    }
+    rest->at = at;
+}
+
 /* Read one metric: the hot path, once per metric and launch. Like its twin in Python it takes
  * fields whose key is spelled in one byte, and for others only sees to it that they are sound. */
 static Verdict scan_metric(Builder *builder, Span metric, uint32_t launch, uint32_t ordinal)
@@ -971,10 +1007,13 @@ static Verdict scan_metric(Builder *builder, Span metric, uint32_t launch, uint3
                 return REFUSED;
             break;
         case BYTES(3):
+            skip_small_instances(&rest);
+            has_instances = true;
+            if (rest.at == rest.stop || *rest.at != BYTES(3))
+                break;
             rest.at++;
             if (!take_content(&rest, &content))
                 return REFUSED;
-            has_instances = true;
             break;
         default:
             if (!take_field(&rest, &ignored))
@@ -1341,16 +1380,26 @@ static PyObject *table_object(PyTypeObject *buffer_type, Table *table)
     return columns;
 }
 
-/* Return the values of each metric by its canonical name id. */
+/* Return which kinds occur: bit k for kind k. */
+static unsigned kinds_in(const uint8_t *kinds, size_t count)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= 1u << kinds[i];
+    return found;
+}
+
+/* Return the values of each metric, and which kinds they are, by its canonical name id. */
 static PyObject *metrics_object(PyTypeObject *buffer_type, Builder *builder)
 {
     PyObject *columns = PyDict_New();
     MetricColumn *metrics = builder->metrics;
     for (size_t i = 0; columns != NULL && i < builder->metric_count; i++) {
         PyObject *name = PyLong_FromUnsignedLong(metrics[i].name);
+        unsigned kinds = kinds_in(metrics[i].kind, builder->launch_count);
         PyObject *column = Py_BuildValue(
-            "NN", give_away(buffer_type, &metrics[i].raw, builder->launch_count, 8),
-            give_away(buffer_type, &metrics[i].kind, builder->launch_count, 1));
+            "NNI", give_away(buffer_type, &metrics[i].raw, builder->launch_count, 8),
+            give_away(buffer_type, &metrics[i].kind, builder->launch_count, 1), kinds);
         if (name == NULL || column == NULL || PyDict_SetItem(columns, name, column) < 0)
             Py_CLEAR(columns);
         Py_XDECREF(name);
@@ -1461,12 +1510,13 @@ static PyObject *index_blocks(PyObject *module, PyObject *args)
     Span rest = {start + offset, start + file.len};
     Longs blocks = {0}, entries = {0};
     Verdict verdict = ACCEPTED;
+    Span process = {NULL, NULL};
     Py_BEGIN_ALLOW_THREADS
     for (int64_t ordinal = 0; verdict == ACCEPTED && rest.at < rest.stop; ordinal++) {
         if (rest.at - start >= limit)
             break;
         size_t entry_count = entries.count;
-        verdict = index_block(start, &rest, &blocks, &entries, ordinal);
+        verdict = index_block(start, &rest, &blocks, &entries, ordinal, &process);
         if (verdict != ACCEPTED)
             entries.count = entry_count;
     }

@@ -6,7 +6,6 @@ from typing import Any
 # `collections.abc.Buffer` has a name for it from Python 3.12 on only.
 _Buffer = Any
 
-
 def index_blocks(
     buffer: _Buffer, offset: int, limit: int = ..., /
 ) -> tuple[int, _Buffer, _Buffer]: ...

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.metric_store import MetricColumn, MetricKind, StorePart, number_array
+from nsightlens.arrays import number_array
+from nsightlens.metric_store import MetricColumn, MetricKind, StorePart
 from nsightlens.ncurep.container import KINDS
 from nsightlens.ncurep.model import ScalarColumns, ValueKind
 
@@ -37,6 +38,7 @@ __all__ = [
     "INSTANCES",
     "LAUNCHES",
     "NVTX",
+    "REPEATED_TEXT",
     "RULES",
     "FileColumns",
     "instances_of",
@@ -45,6 +47,9 @@ __all__ = [
     "rules_of",
     "store_parts_of",
 ]
+
+REPEATED_TEXT = pa.dictionary(pa.int32(), pa.string())
+"""Text that many rows share. Spelled out in each, one long name could fill all memory."""
 
 LAUNCHES = pa.schema(
     [
@@ -75,9 +80,9 @@ LAUNCHES = pa.schema(
 RULES = pa.schema(
     [
         ("launch", pa.uint32()),
-        ("rule", pa.string()),
-        ("rule_name", pa.string()),
-        ("section", pa.string()),
+        ("rule", REPEATED_TEXT),
+        ("rule_name", REPEATED_TEXT),
+        ("section", REPEATED_TEXT),
         ("severity", pa.int32()),
         ("title", pa.string()),
         ("message", pa.string()),
@@ -91,7 +96,7 @@ NVTX = pa.schema(
     [
         ("launch", pa.uint32()),
         ("domain_index", pa.uint32()),  # position of the domain in the state of its launch
-        ("domain", pa.string()),
+        ("domain", REPEATED_TEXT),
         ("depth", pa.uint32()),  # null for a start/end range
         ("name", pa.string()),
         ("thread_id", pa.uint32()),
@@ -107,7 +112,7 @@ NVTX = pa.schema(
 INSTANCES = pa.schema(
     [
         ("launch", pa.uint32()),
-        ("metric", pa.string()),
+        ("metric", REPEATED_TEXT),
         ("instance", pa.uint32()),  # position in its metric
         ("correlation_kind", pa.uint8()),
         ("correlation_value", pa.float64()),
@@ -177,9 +182,9 @@ def rules_of(results: Iterable[tuple[int, Result]]) -> pa.Table:
     return pa.table(
         {
             "launch": [launch for launch, _ in rows],
-            "rule": [rule.rule for _, rule in rows],
-            "rule_name": [rule.rule_name for _, rule in rows],
-            "section": [rule.section for _, rule in rows],
+            "rule": _encoded(rule.rule for _, rule in rows),
+            "rule_name": _encoded(rule.rule_name for _, rule in rows),
+            "section": _encoded(rule.section for _, rule in rows),
             "severity": [rule.severity for _, rule in rows],
             "title": [rule.title for _, rule in rows],
             "message": [rule.message for _, rule in rows],
@@ -190,11 +195,22 @@ def rules_of(results: Iterable[tuple[int, Result]]) -> pa.Table:
     )
 
 
+def _encoded(texts: Iterable[str | None]) -> pa.DictionaryArray:
+    """Return a column of `REPEATED_TEXT`."""
+    index_of: dict[str, int] = {}
+    indices = [None if one is None else index_of.setdefault(one, len(index_of)) for one in texts]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, type=pa.int32()), pa.array(list(index_of), type=pa.string())
+    )
+
+
 def nvtx_of(results: Iterable[tuple[int, Result]]) -> pa.Table:
     """Return the NVTX ranges of results, each with its launch."""
     rows = [row for launch, result in results for row in _nvtx_rows(launch, result)]
-    columns = zip(*rows, strict=True) if rows else ([] for _ in NVTX.names)
-    return pa.table(dict(zip(NVTX.names, map(list, columns), strict=True)), schema=NVTX)
+    found = zip(*rows, strict=True) if rows else ([] for _ in NVTX.names)
+    columns: dict[str, Any] = dict(zip(NVTX.names, map(list, found), strict=True))
+    columns["domain"] = _encoded(columns["domain"])
+    return pa.table(columns, schema=NVTX)
 
 
 def _nvtx_rows(launch: int, result: Result) -> Iterator[tuple[Any, ...]]:
@@ -336,7 +352,10 @@ def instances_of(
     return pa.Table.from_arrays(
         [
             number_array((flat.launch[scalar] + first).astype(np.uint32)),
-            pa.array(flat.names, type=pa.string()).take(number_array(flat.name[scalar])),
+            pa.DictionaryArray.from_arrays(
+                number_array(flat.name[scalar].astype(np.int32)),
+                pa.array(flat.names, type=pa.string()),
+            ),
             number_array(position.astype(np.uint32)),
             *_values(
                 found.correlation_kind, found.correlation_value, found.correlation_integer,

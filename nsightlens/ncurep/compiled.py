@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nsightlens.arrays import number_array, validity_of
 from nsightlens.metric_store import (
     MetricColumn,
     MetricKind,
     MetricStore,
     StorePart,
-    number_array,
-    validity_of,
 )
 from nsightlens.ncurep.columns import INSTANCES, LAUNCHES, NVTX, RULES
 from nsightlens.ncurep.container import KINDS, SoundBlocks
@@ -46,21 +45,18 @@ _RULES_PART, _NVTX_PART = 2, 4
 _SCALAR_WANTED, _INSTANCES_WANTED = 1, 2
 
 
-def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> SoundBlocks:
-    """Index the sound blocks from an offset on."""
-    blocks, entries = [], []
-    count = 0
+def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> Iterator[SoundBlocks]:
+    """Yield the sound blocks from an offset on, a window at a time."""
     while True:
-        begin = offset
-        offset, found_blocks, found_entries = scanner.index_blocks(buffer, begin, begin + _WINDOW)
-        block = np.frombuffer(found_blocks, dtype=np.int64).reshape(-1, 6)
-        entry = np.frombuffer(found_entries, dtype=np.int64).reshape(-1, 4).copy()
-        entry[:, 0] += count
-        count += len(block)
-        blocks.append(block)
-        entries.append(entry)
-        if offset < begin + _WINDOW:
-            return SoundBlocks(offset, np.concatenate(blocks), np.concatenate(entries))
+        begin, limit = offset, offset + _WINDOW
+        offset, blocks, entries = scanner.index_blocks(buffer, begin, limit)
+        yield SoundBlocks(
+            offset,
+            np.frombuffer(blocks, dtype=np.int64).reshape(-1, 6),
+            np.frombuffer(entries, dtype=np.int64).reshape(-1, 4),
+        )
+        if offset < limit:
+            return
         _release(buffer, begin, offset)
 
 
@@ -187,13 +183,13 @@ def _scanned(found: Mapping[str, Any], job: ScanJob, index: NDArray[np.int64]) -
     strings = job.container.strings
     launch = _Columns(found["launch"])
     texts = _text(found["text"])
-    columns = {
-        strings[name]: MetricColumn(
-            np.frombuffer(found["metric"][name][0], dtype=np.uint64),
-            np.frombuffer(found["metric"][name][1], dtype=np.uint8),
+    metrics = found["metric"]
+    columns = {}
+    for name in np.frombuffer(found["metric_order"], dtype=np.uint32).tolist():
+        raw, kind, kinds = metrics[name]
+        columns[strings[name]] = MetricColumn(
+            np.frombuffer(raw, dtype=np.uint64), np.frombuffer(kind, dtype=np.uint8), kinds
         )
-        for name in np.frombuffer(found["metric_order"], dtype=np.uint32).tolist()
-    }
     return Scanned(
         _launches(launch, index),
         _rules(_Columns(found["rule"]), _Columns(found["rule_item"])),
@@ -225,7 +221,7 @@ class _Columns:
 
     def flag(self, name: str) -> pa.Array:
         """Return a column of truth values, null where there is none."""
-        return pa.array(self.values(name) != 0, mask=~self.is_valid(name))
+        return number_array(self.values(name) != 0, self.is_valid(name))
 
     def text(self, name: str) -> pa.StringArray:
         """Return a column of text, null where there is none."""
@@ -264,7 +260,7 @@ def _text(column: tuple[Any, Any], is_valid: NDArray[np.bool_] | None = None) ->
 
 
 def _launches(launch: _Columns, index: NDArray[np.int64]) -> pa.Table:
-    is_kernel = pa.array(index[:, 0] == KINDS.index("kernel"))
+    is_kernel = number_array(index[:, 0] == KINDS.index("kernel"))
     columns: dict[str, pa.Array] = {
         "kind": number_array(index[:, 0].astype(np.uint8)),
         "process": number_array(index[:, 5].astype(np.int32), index[:, 5] >= 0),
@@ -308,9 +304,9 @@ def _rules(rule: _Columns, item: _Columns) -> pa.Table:
     return pa.table(
         [
             number_array(rule.values("launch")[parent]),
-            rule.text("identifier").take(rows),
-            rule.text("display_name").take(rows),
-            rule.text("section").take(rows),
+            rule.text("identifier").dictionary_encode().take(rows),
+            rule.text("display_name").dictionary_encode().take(rows),
+            rule.text("section").dictionary_encode().take(rows),
             number_array(item.values("severity")),
             item.text("title"),
             item.text("message"),
@@ -337,7 +333,7 @@ def _instances(
     return pa.table(
         [
             number_array(launch),
-            names.take(number_array(index)),
+            pa.DictionaryArray.from_arrays(number_array(index.astype(np.int32)), names),
             number_array(position.astype(np.uint32)),
             *_values(
                 found.values("correlation_kind")[keep],
@@ -400,7 +396,7 @@ def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
     rows = number_array(order)
     on_launch = number_array(domains.launch[domain])
     thread = pc.if_else(
-        pa.array(is_start_end),
+        number_array(is_start_end),
         ranges.array("start_thread_id").take(rows),
         launch.array("thread_id").take(on_launch),
     )
@@ -470,8 +466,14 @@ class _Domains:
         # The last name that is given to a domain counts; one that only a stack mentions has none.
         row_of_name = np.full(len(self.launch), -1, dtype=np.intp)
         row_of_name[of_row[:named_count]] = np.arange(named_count)
-        texts = named.text("name").take(number_array(row_of_name, row_of_name >= 0))
-        self.names = pc.fill_null(texts, "")
+        names = named.text("name").dictionary_encode()
+        index_of = {text: i for i, text in enumerate(names.dictionary.to_pylist())}
+        code = np.full(len(self.launch), index_of.setdefault("", len(index_of)), dtype=np.int32)
+        has_name = row_of_name >= 0
+        code[has_name] = np.asarray(names.indices)[row_of_name[has_name]]
+        self.names = pa.DictionaryArray.from_arrays(
+            number_array(code), pa.array(list(index_of), type=pa.string())
+        )
 
 
 def _payload(ranges: _Columns) -> pa.StringArray:

@@ -37,7 +37,7 @@ from nsightlens.ncurep.session import SessionMerger, read_process
 from nsightlens.ncurep.wire import Message, WireFault, padded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from mmap import mmap
 
     from numpy.typing import NDArray
@@ -258,7 +258,7 @@ class Container:
     start
         [byte] Offset of the first block, from `read_file_header`.
     skim
-        Indexes the sound blocks from an offset on: `nsightlens.ncurep.compiled.skim_blocks`.
+        Yields the sound blocks from an offset on: `nsightlens.ncurep.compiled.skim_blocks`.
         Where it stops, and without it, every block is walked here.
     """
 
@@ -267,7 +267,7 @@ class Container:
         buffer: mmap | bytes,
         path: str,
         start: int,
-        skim: Callable[[mmap | bytes, int], SoundBlocks] | None = None,
+        skim: Callable[[mmap | bytes, int], Iterator[SoundBlocks]] | None = None,
     ) -> None:
         self.strings: list[str] = []
         self.index = EntryIndex()
@@ -297,7 +297,8 @@ class Container:
         size, buffer = self._size, self._buffer
         while True:
             if self._skim is not None:
-                offset = self._take_sound_blocks(self._skim(buffer, offset))
+                for found in self._skim(buffer, offset):
+                    offset = self._take_sound_blocks(found)
             offset = self._behind_zeros(offset)
             left = size - offset
             if left == 0:
@@ -311,29 +312,10 @@ class Container:
     def _take_sound_blocks(self, found: SoundBlocks) -> int:
         """Index blocks that were skimmed; return the offset behind them."""
         blocks, entries = found.blocks, found.entries
-        is_result = entries[:, 1] != _SOURCE
-        first_entry = np.searchsorted(entries[:, 0], np.arange(len(blocks) + 1))
-        numbers: dict[bytes | None, int] = {None: -1}
-        process_of_block = np.empty(len(blocks), dtype=np.int64)
         first_block = self.block_count
-        sound = len(blocks)
-        damage: ReportFormatError | None = None
-        for block, (start, stop, _, process_start, process_stop, needs_python) in enumerate(
-            blocks.tolist()
-        ):
-            process = self._buffer[process_start:process_stop] if process_start >= 0 else None
-            if needs_python or process not in numbers:
-                try:
-                    _, known = self._read_header(start, stop - start)
-                except ReportFormatError as error:
-                    damage, sound = error, block
-                    break
-                numbers[process] = self.index.process_index(known)
-            else:
-                self.block_count += 1
-            process_of_block[block] = numbers[process]
-        kept = entries[: first_entry[sound]]
-        is_result = is_result[: first_entry[sound]]
+        process_of_block, damage = self._read_skimmed_headers(blocks)
+        kept = entries[: np.searchsorted(entries[:, 0], len(process_of_block))]
+        is_result = kept[:, 1] != _SOURCE
         self.source_count += len(kept) - int(np.count_nonzero(is_result))
         kept = kept[is_result]
         self.index.add(
@@ -350,6 +332,38 @@ class Container:
         if damage is not None:
             raise damage
         return found.offset
+
+    def _read_skimmed_headers(
+        self, blocks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], ReportFormatError | None]:
+        """Read the headers that say something new.
+
+        Returns
+        -------
+        processes
+            Number of the process of each block before the damage, -1 for none. Shape (b,).
+        damage
+            What is wrong with the header behind them, or None.
+        """
+        # Blocks of one process in a row have it at the same place.
+        is_new = np.append(True, blocks[1:, 3] != blocks[:-1, 3])[: len(blocks)]
+        special = np.flatnonzero(is_new | (blocks[:, 5] != 0))
+        processes = np.full(len(blocks), -1, dtype=np.int64)
+        # A block that says nothing new has the process of the one before it.
+        told_by = np.zeros(len(blocks), dtype=np.intp)
+        told_by[special] = special
+        told_by = np.maximum.accumulate(told_by)
+        first_block = self.block_count
+        for block in special.tolist():
+            self.block_count = first_block + block
+            start, stop = blocks[block, :2].tolist()
+            try:
+                _, process = self._read_header(start, stop - start)
+            except ReportFormatError as error:
+                return processes[told_by[:block]], error
+            processes[block] = self.index.process_index(process)
+        self.block_count = first_block + len(blocks)
+        return processes[told_by], None
 
     def _check_anything_came(self, offset: int) -> None:
         if self.block_count == 0:

@@ -71,6 +71,7 @@ class SessionMerger:
 
     def __init__(self) -> None:
         self._by_process: dict[ProcessInfo, _Draft] = {}
+        self._first_of_id: dict[int, ProcessInfo] = {}
         self._common: _Draft | None = None
 
     def add(self, process: ProcessInfo | None, details: Message | None) -> None:
@@ -87,6 +88,7 @@ class SessionMerger:
             draft = self._by_process.get(process)
             if draft is None:
                 draft = self._by_process[process] = _Draft(SessionInfo(process=process))
+                self._first_of_id.setdefault(process.process_id, process)
         elif details is not None:
             draft = self._common = self._common or _Draft(SessionInfo())
         if details is not None and draft is not None:
@@ -96,8 +98,7 @@ class SessionMerger:
         process_id = details.uint32(_PROCESS_ID)
         if process_id is None:
             return None
-        known = (known for known in self._by_process if known.process_id == process_id)
-        return next(known, ProcessInfo(process_id))
+        return self._first_of_id.get(process_id) or ProcessInfo(process_id)
 
     def sessions(self) -> list[SessionInfo]:
         """Return one session per process, in the order in which the file first names them."""

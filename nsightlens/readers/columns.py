@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.metric_store import number_array
+from nsightlens.arrays import number_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a column of text dictionary-encoded, in one piece."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    return column.dictionary_encode()
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def constant(text: str, count: int) -> pa.DictionaryArray:

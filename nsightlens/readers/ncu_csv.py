@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
+from nsightlens.arrays import number_array
 from nsightlens.errors import ReportNotFoundError
 from nsightlens.kernels.spelling import spelled
 from nsightlens.metric_store import ABSENT, MetricStore, store_of_values
@@ -138,7 +139,7 @@ def _launches_table(
     ]
     own: dict[str, Any] = {
         "report": constant(path, len(launches)),
-        "launch_id": pa.array(np.arange(len(launches), dtype=np.uint32)),
+        "launch_id": number_array(np.arange(len(launches), dtype=np.uint32)),
         "kind": category(kinds),
         "process_id": [launch.process_id for launch in launches],
         "process_name": category(launch.process_name for launch in launches),

@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
-from nsightlens.metric_store import number_array
+from nsightlens.arrays import number_array
+from nsightlens.errors import ReportFormatError
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.container import KINDS
 from nsightlens.patterns import pattern_of
 from nsightlens.readers.columns import (
+    category,
     constant,
     encoded,
     joined_runs,
@@ -114,15 +116,11 @@ def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.A
         "process_id": pa.array(
             [one.process_id for one in content.processes], type=pa.uint32()
         ).take(process),
-        "process_name": encoded(
-            pa.array([one.process_name for one in content.processes], type=pa.string()).take(
-                process
-            )
-        ),
+        "process_name": category(one.process_name for one in content.processes).take(process),
         "kernel_name": encoded(own["function_name"]),
         "kernel_demangled_name": encoded(own["demangled_name"]),
         "kernel_mangled_name": encoded(own["mangled_name"]),
-        "nvtx_path": _nvtx_path(content.nvtx, count),
+        "nvtx_path": _nvtx_path(path, content.nvtx, count),
         **{
             name: own[name].combine_chunks()
             for name in (
@@ -172,8 +170,18 @@ def _volume(x: Any, y: Any, z: Any) -> Any:
     return product
 
 
-def _nvtx_path(ranges: pa.Table, launch_count: int) -> pa.Array:
-    """Return the ranges of each launch as one text: stacks with /, domains and others with ;."""
+_LONGEST_PATHS = 1 << 28
+"""[byte] Of all NVTX paths of a file: far beyond what a program that is meant to be read has."""
+
+
+def _nvtx_path(path: str, ranges: pa.Table, launch_count: int) -> pa.Array:
+    """Return the ranges of each launch as one text: stacks with /, domains and others with ;.
+
+    Raises
+    ------
+    ReportFormatError
+        Together they would fill the memory: each repeats the names of its ranges and domains.
+    """
     if not ranges.num_rows:
         return pa.nulls(launch_count, pa.string())
     launch = np.asarray(ranges["launch"])
@@ -184,11 +192,20 @@ def _nvtx_path(ranges: pa.Table, launch_count: int) -> pa.Array:
         | is_start_end
         | np.append(False, is_start_end[:-1])
     )
-    stacks = joined_runs(ranges["name"].combine_chunks(), starts, "/")
+    names = ranges["name"].combine_chunks()
+    stacks = joined_runs(names, starts, "/")
     domain = ranges["domain"].combine_chunks().take(number_array(starts))
-    prefix = pc.if_else(
-        pc.equal(domain, DEFAULT_DOMAIN), "", pc.binary_join_element_wise(domain, "", "@")
-    )
+    spelled = ["" if one == DEFAULT_DOMAIN else f"{one}@" for one in domain.dictionary.to_pylist()]
+    code = domain.indices
+    sizes = np.array([len(one) for one in spelled])[np.asarray(code)]
+    if sizes.sum() + names.nbytes > _LONGEST_PATHS:
+        raise ReportFormatError(
+            path,
+            f"its NVTX paths would take {sizes.sum() / 1e9:.1f} GB, with a domain's name of "
+            f"{max(map(len, spelled))} characters repeated for every launch",
+            "The file is damaged, or made to fill the memory: profile again.",
+        )
+    prefix = pa.array(spelled, type=pa.string()).take(code)
     parts = pc.binary_join_element_wise(prefix, stacks, "")
     launch = launch[starts]
     starts = np.flatnonzero(run_starts(launch))

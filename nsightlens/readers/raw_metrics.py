@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
-from nsightlens.metric_store import number_array
+from nsightlens.arrays import number_array
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.model import MAGIC
 from nsightlens.patterns import is_pattern, pattern_of

@@ -105,7 +105,7 @@ def in_lists(found: dict[str, Any]) -> Tables:
                 np.frombuffer(kinds, np.uint8).tolist(), np.frombuffer(raws, np.uint64), strict=True
             )
         ]
-        for name, (raws, kinds) in found["metric"].items()
+        for name, (raws, kinds, _) in found["metric"].items()
     }
     for side in ("", "correlation_"):
         instance = tables["instance"]
@@ -752,7 +752,8 @@ def test_a_block_says_where_its_header_payload_and_process_lie() -> None:
     process = message_field(6, uint_field(1, 7))
     for header, needs_python in [
         (b"", 0),
-        (message_field(3), 0),
+        (message_field(3), 1),  # says at least that there is a session
+        (message_field(4), 0),
         (message_field(3, uint_field(1, 1)), 1),
         (message_field(4, text_field(1, "")), 1),
         (uint_field(10, 1), 1),
