@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis import thresholds
 from nsightlens.analysis.context import Context
 from nsightlens.analysis.usage import FLOP_RESOURCES, Usage
+from nsightlens.arrays import number_array
 from nsightlens.devices.columns import text_column
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Groups:
         code, texts = text_column({"text": column}, "text")
         lowest = self._reduce(np.minimum, code)
         is_common = lowest == self.largest(code)
-        return pa.array(texts, pa.string()).take(pa.array(lowest, mask=~is_common))
+        return pa.array(texts, pa.string()).take(number_array(lowest, is_common))
 
     def _reduce(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         reduced: NDArray[Any] = operation.reduceat(values[..., self.order], self.starts, axis=-1)
@@ -196,7 +197,7 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
     longest = np.argsort(rank)[groups.largest(rank)]
     return Context(
         number={name: groups.mean(value, weight) for name, value in context.number.items()},
-        top_stall=context.top_stall.take(pa.array(longest)),
+        top_stall=context.top_stall.take(number_array(longest)),
         launch_count=groups.sum(context.launch_count),
         failed_count=groups.sum(context.failed_count),
         undated_count=groups.sum(context.undated_count),
@@ -222,7 +223,7 @@ def group_columns(
     report: Report, identity: pa.Table, groups: Groups, *, with_kernel: bool
 ) -> dict[str, Any]:
     """Return the columns of labels that say which group a row is."""
-    first = pa.array(groups.first)
+    first = number_array(groups.first)
     columns = grouping_columns(identity, with_kernel=with_kernel)
     parts = [pc.fill_null(column, "-").combine_chunks().take(first) for column in columns]
     of_kernel = ("kernel",) if with_kernel else ()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.analysis.aggregate import (
@@ -26,9 +25,11 @@ from nsightlens.analysis.phrase import choose, sentence, when
 from nsightlens.analysis.reason import explain
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
 from nsightlens.analysis.usage import INDEX, RESOURCES
+from nsightlens.arrays import number_array
 from nsightlens.report import data_frame
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from nsightlens.analysis.context import Context
@@ -162,8 +163,8 @@ def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
     shown = ("dram_throughput_pct", "sm_throughput_pct", "achieved_occupancy_pct",
              "stalled_for_data_pct")  # fmt: skip
     return {
-        "launch_count": context.launch_count,
-        "failed_launch_count": context.failed_count,
+        "launch_count": number_array(context.launch_count),
+        "failed_launch_count": number_array(context.failed_count),
         "duration_ns": _number(usage.duration_ns),
         "duration_share_pct": _number(share),
         "bound": choose(decision.bound, BOUNDS),
@@ -174,8 +175,8 @@ def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
         "arithmetic_intensity_flop_per_byte": _number(decision.arithmetic_intensity),
         "ridge_point_flop_per_byte": _number(decision.ridge_point),
         "ridge_point_boost_flop_per_byte": _number(decision.ridge_point_boost),
-        "clock_dependent": pa.array(
-            decision.clock_dependent == 1.0, mask=np.isnan(decision.clock_dependent)
+        "clock_dependent": number_array(
+            decision.clock_dependent == 1.0, ~np.isnan(decision.clock_dependent)
         ),
         **{name: _number(context.number[name]) for name in shown},
         "top_stall": context.top_stall,
@@ -188,7 +189,7 @@ def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
 
 
 def _number(values: NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))
+    return number_array(values, ~np.isnan(values))
 
 
 def _peak_source(usage: Usage, decision: Decision) -> Any:

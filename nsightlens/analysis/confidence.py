@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.analysis import thresholds
@@ -19,6 +18,7 @@ from nsightlens.analysis.label import (
 )
 from nsightlens.analysis.phrase import concat, percent, sentence, when
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR, Usage
+from nsightlens.arrays import number_array
 from nsightlens.devices import PEAK_SOURCES
 from nsightlens.metrics.catalog import MEASURED
 
@@ -84,7 +84,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     # A tensor pipe that may have done more than every pipe whose work was counted.
     tensor_active = fraction[INDEX["tensor"]]
     is_tensor = (usage.flop_high_ns.argmax(axis=0) <= INDEX["tensor"]) & (tensor_active > 0)
-    has_tensor_work = (usage.work[: len(TENSOR)] > 0).any(axis=0)
+    has_tensor_work = np.asarray((usage.work[: len(TENSOR)] > 0).any(axis=0))
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     evidence = decision.evidence
     open_share = context.number["open_fraction"]
@@ -107,7 +107,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             (evidence == THROUGHPUT) & is_tensor,
             1,
             concat("tensor pipes are active for ", percent(tensor_active), " and ",
-                   pc.if_else(pa.array(has_tensor_work), _NO_PEAK, _NO_TENSOR)),
+                   pc.if_else(number_array(has_tensor_work), _NO_PEAK, _NO_TENSOR)),
         ),
         Lowering(
             # A GPU without DRAM counters can do no better.
@@ -121,7 +121,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             _is_limited_by_data_sheet(usage, decision),
             1,
             pc.if_else(
-                pa.array(decision.bound == MEMORY),
+                number_array(decision.bound == MEMORY),
                 "the DRAM peak is that of the data sheet",
                 "the peak is that of the data sheet at boost clock",
             ),
@@ -142,14 +142,14 @@ def _why_roofline_is_open(usage: Usage) -> Any:
     has_some = ~np.isnan(usage.time_ns[INDEX["dram"]])
     # Counted with an exact peak, it is FP16 that is open; else the peak is.
     low, high = usage.flop_low_ns[_COUNTED_TYPES], usage.flop_high_ns[_COUNTED_TYPES]
-    is_open = high > low * thresholds.EXPLAINED_AGGREGATE
-    counted = pc.if_else(pa.array(is_open.any(axis=0)), _NO_PEAK, _NO_FP16)
-    lacking = pc.if_else(pa.array(usage.has_flop_counts), counted, _NO_FLOP)
+    is_open = np.asarray((high > low * thresholds.EXPLAINED_AGGREGATE).any(axis=0))
+    counted = pc.if_else(number_array(is_open), _NO_PEAK, _NO_FP16)
+    lacking = pc.if_else(number_array(usage.has_flop_counts), counted, _NO_FLOP)
     no_dram = pc.if_else(
-        pa.array(has_some), "DRAM was not measured in every launch", "DRAM was not measured"
+        number_array(has_some), "DRAM was not measured in every launch", "DRAM was not measured"
     )
-    lacking = pc.if_else(pa.array(has_dram), lacking, no_dram)
-    lacking = pc.if_else(pa.array(usage.is_partition), _PARTITION, lacking)
+    lacking = pc.if_else(number_array(has_dram), lacking, no_dram)
+    lacking = pc.if_else(number_array(usage.is_partition), _PARTITION, lacking)
     return concat("the classical roofline is not decided: ", lacking)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nsightlens.arrays import number_array
 from nsightlens.devices.columns import text_column
 from nsightlens.kernels import parse_launch_kernels
 from nsightlens.steps import annotate_paths
@@ -110,7 +111,7 @@ def numbered_keys(report: Report, identity: pa.Table) -> Any:
     position = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
     number = np.empty(len(ordered), dtype=np.int64)
     number[order] = position
-    return pc.binary_join_element_wise(stem, pa.array(number).cast(pa.string()), "|")
+    return pc.binary_join_element_wise(stem, number_array(number).cast(pa.string()), "|")
 
 
 def _without(column: Any, *texts: str) -> Any:

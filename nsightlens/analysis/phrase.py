@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from nsightlens.arrays import number_array
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,10 +33,9 @@ def significant(values: NDArray[np.float64]) -> Any:
     """
     known = np.where(np.isnan(values), 0.0, values)
     is_plain = (np.abs(known) >= 99.95) & (np.abs(known) < 1e6)
-    texts = np.where(
-        is_plain, _format("%.0f", np.where(is_plain, known, 0.0)), _format("%.3g", known)
-    )
-    return pa.array(texts, pa.string(), mask=np.isnan(values))
+    whole = _format("%.0f", np.where(is_plain, known, 0.0))
+    texts = pc.if_else(number_array(is_plain), whole, _format("%.3g", known))
+    return when(~np.isnan(values), texts)
 
 
 def percent(fraction: NDArray[np.float64]) -> Any:
@@ -48,19 +49,19 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     value = np.where(np.isfinite(fraction), fraction, 0.0) * 100.0
     # What is no percentage at all is written as a power of ten.
     is_absurd = np.abs(value) >= _MOST_DIGITS
-    exponents = pa.array(_format("%.3g", value), pa.string())
+    exponents = _format("%.3g", value)
     value = np.where(is_absurd, 0.0, value)
     whole, tenths = np.rint(value).astype(np.int64), np.rint(value * 10.0).astype(np.int64)
-    is_small = pa.array((value > 0) & (value < 0.1))
+    is_small = number_array((value > 0) & (value < 0.1))
     decimal = concat(_digits(tenths // 10), ".", _digits(tenths % 10))
-    text = pc.if_else(pa.array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
-    text = pc.if_else(pa.array(is_absurd), exponents, pc.if_else(is_small, "<0.1", text))
+    text = pc.if_else(number_array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
+    text = pc.if_else(number_array(is_absurd), exponents, pc.if_else(is_small, "<0.1", text))
     text = concat(text, " %")
-    return pc.if_else(pa.array(np.isnan(fraction)), pa.scalar(None, pa.string()), text)
+    return when(~np.isnan(fraction), text)
 
 
 def _digits(values: NDArray[np.int64]) -> Any:
-    return pa.array(values).cast(pa.string())
+    return number_array(values).cast(pa.string())
 
 
 def scaled_rate(achieved: NDArray[np.float64], peak: NDArray[np.float64], unit: Any) -> Any:
@@ -82,7 +83,7 @@ def scaled_rate(achieved: NDArray[np.float64], peak: NDArray[np.float64], unit: 
     with np.errstate(invalid="ignore"):
         index = np.select([peak >= step for step in steps], range(len(steps)), len(steps) - 1)
     divisor = np.array(steps)[index]
-    prefix = pa.array(np.array([name for _, name in _RATE_STEPS])[index], pa.string())
+    prefix = choose(index, tuple(name for _, name in _RATE_STEPS))
     return concat(
         significant(achieved / divisor),
         " of ",
@@ -97,7 +98,8 @@ def scaled_rate(achieved: NDArray[np.float64], peak: NDArray[np.float64], unit: 
 def choose(code: NDArray[np.integer[Any]], texts: tuple[str, ...]) -> Any:
     """Return the text of each code; null for a negative code."""
     return pa.DictionaryArray.from_arrays(
-        pa.array(np.maximum(code, 0).astype(np.int32), mask=code < 0), pa.array(texts, pa.string())
+        number_array(np.maximum(code, 0).astype(np.int32), code >= 0),
+        pa.array(texts, pa.string()),
     ).cast(pa.string())
 
 
@@ -108,7 +110,7 @@ def concat(*parts: Any) -> Any:
 
 def when(condition: NDArray[np.bool_], text: Any) -> Any:
     """Return the text where the condition holds, else null."""
-    return pc.if_else(pa.array(condition), text, pa.scalar(None, pa.string()))
+    return pc.if_else(number_array(condition), text, pa.scalar(None, pa.string()))
 
 
 def sentence(*clauses: Any, separator: str = "; ") -> Any:
@@ -121,6 +123,5 @@ def sentence(*clauses: Any, separator: str = "; ") -> Any:
     return joined
 
 
-def _format(template: str, values: NDArray[np.float64]) -> NDArray[np.str_]:
-    # NumPy 1 gives back numbers where there are none to format.
-    return np.asarray(np.char.mod(template, values), dtype=np.str_)
+def _format(template: str, values: NDArray[np.float64]) -> pa.StringArray:
+    return pa.array([template % value for value in values.tolist()], pa.string())

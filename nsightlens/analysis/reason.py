@@ -29,6 +29,7 @@ from nsightlens.analysis.phrase import (
 )
 from nsightlens.analysis.thresholds import BUSY, INACTIVE
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, RESOURCES, UNITS, Usage, work_unit
+from nsightlens.arrays import number_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,8 +139,8 @@ def _limiter(usage: Usage, decision: Decision, context: Context) -> Any:
     """Say how busy the limiter is: by its work, its pipe, or a percentage."""
     is_idle = np.isin(decision.regime, [REGIMES.index("latency"), REGIMES.index("small_grid")])
     nothing = f"no resource above {BUSY:.0%}".replace("%", " %")
-    average = pc.if_else(pa.array(context.launch_count > 1), " on average", "")
-    prefix = pc.if_else(pa.array(is_idle), concat(nothing, average, "; "), "")
+    average = pc.if_else(number_array(context.launch_count > 1), " on average", "")
+    prefix = pc.if_else(number_array(is_idle), concat(nothing, average, "; "), "")
     return concat(prefix, pc.coalesce(_active_pipe(usage, decision), _of_peak(usage, decision)))
 
 
@@ -167,7 +168,7 @@ def _active_pipe(usage: Usage, decision: Decision) -> Any:
     limiter = decision.limiter
     is_pipe = (limiter >= 0) & (limiter <= INDEX["xu"]) & ~usage.is_counted[limiter, rows]
     is_flop = is_pipe & (limiter < len(FLOP_RESOURCES)) & (limiter != INDEX["tensor"])
-    name = concat(choose(limiter, _RESOURCE_WORDS), pc.if_else(pa.array(is_flop), " pipe", ""))
+    name = concat(choose(limiter, _RESOURCE_WORDS), pc.if_else(number_array(is_flop), " pipe", ""))
     text = concat(name, " active ", percent(decision.limiter_fraction))
     achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,7 +182,7 @@ def _active_pipe(usage: Usage, decision: Decision) -> Any:
 
 def _of_fma(usage: Usage) -> Any:
     """Say what the fma pipe may have done."""
-    is_counted = pa.array(~np.isnan(usage.flop_ns[INDEX["fp32"]]))
+    is_counted = number_array(~np.isnan(usage.flop_ns[INDEX["fp32"]]))
     other = "(FP32, FP16 or integer multiply-add)"
     return pc.if_else(is_counted, "(not FP32: FP16 or integer multiply-add)", other)
 
@@ -213,7 +214,7 @@ def _latency(decision: Decision, context: Context) -> Any:
 
 def _passes(share: NDArray[np.float64]) -> Any:
     """Say why a share of a whole can be above it."""
-    return pc.if_else(pa.array(share > 1.005), " (measured in different passes)", "")
+    return pc.if_else(number_array(share > 1.005), " (measured in different passes)", "")
 
 
 def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
@@ -224,7 +225,7 @@ def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         dram_fraction = usage.dram_ns / usage.duration_ns
     operations = pc.if_else(
-        pa.array(~np.isnan(decision.bound_ratio) & (decision.flop_resource >= 0)),
+        number_array(~np.isnan(decision.bound_ratio) & (decision.flop_resource >= 0)),
         concat(choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(decision.flop_low)),
         _flop_range(decision),
     )
@@ -259,7 +260,7 @@ def _without_fp16(usage: Usage) -> Any:
     """Say where FP16 on CUDA cores may have been done and was not counted."""
     row = INDEX["fp16"]
     is_open = usage.flop_high_ns[row] - usage.flop_low_ns[row] > INACTIVE * usage.duration_ns
-    return pc.if_else(pa.array(is_open), " without FP16 on CUDA cores", "")
+    return pc.if_else(number_array(is_open), " without FP16 on CUDA cores", "")
 
 
 def _clock(decision: Decision) -> Any:
@@ -295,11 +296,11 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
     ]
     both = concat(compute_words, " and ", memory_words, ": ", _PARTS_MISSING)
     conditions = pa.StructArray.from_arrays(
-        [pa.array(holds) for holds, _ in cases], names=[str(i) for i in range(len(cases))]
+        [number_array(holds) for holds, _ in cases], names=[str(i) for i in range(len(cases))]
     )
     count = len(usage)
     texts = [
-        pa.array([text], pa.string()).take(pa.array(np.zeros(count, dtype=np.int32)))
+        pa.array([text], pa.string()).take(number_array(np.zeros(count, dtype=np.int32)))
         if isinstance(text, str)
         else text
         for _, text in cases
@@ -336,6 +337,6 @@ def _open_members(context: Context, is_unknown: NDArray[np.bool_]) -> Any:
 def _members(context: Context, count: NDArray[np.int64], what: str) -> Any:
     """Say of a group how many of its launches are left out, and why."""
     is_partial = (count > 0) & (count < context.launch_count)
-    some = pa.array(count).cast(pa.string())
-    total = pa.array(context.launch_count).cast(pa.string())
+    some = number_array(count).cast(pa.string())
+    total = number_array(context.launch_count).cast(pa.string())
     return when(is_partial, concat(some, " of ", total, " launches ", what))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from nsightlens import tables
 from nsightlens.analysis.phrase import choose
 from nsightlens.analysis.usage import IS_MEMORY, RESOURCES, UNITS, Usage, work_unit
+from nsightlens.arrays import number_array
 from nsightlens.devices import PEAK_SOURCES
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
     work = usage.work[at]
     has_work = ~np.isnan(work)
     fraction, peak = usage.fraction()[at], usage.peak_per_s[at]
-    rows = pa.array(row)
+    rows = number_array(row)
     return tables.table_of(
         tables.schema_of(tables.RESOURCES),
         {
@@ -59,12 +60,12 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
             "launch_id": launch_id.take(rows),
             "resource": _category(resource, RESOURCES),
             "side": _category(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
-            "work": pa.array(work, mask=~has_work),
+            "work": number_array(work, has_work),
             "work_unit": choose(np.where(has_work, work_unit(resource), -1), UNITS),
-            "peak_per_s": pa.array(peak, mask=~is_counted | np.isnan(peak)),
+            "peak_per_s": number_array(peak, is_counted & ~np.isnan(peak)),
             "peak_source": choose(source_codes(usage)[at], SOURCES),
-            "roofline_time_ns": pa.array(usage.time_ns[at]),
-            "fraction_of_peak": pa.array(fraction, mask=np.isnan(fraction)),
+            "roofline_time_ns": number_array(usage.time_ns[at]),
+            "fraction_of_peak": number_array(fraction, ~np.isnan(fraction)),
             "measured_by": _category(is_counted.astype(np.int8), ("activity", "counter")),
         },
         len(row),
@@ -73,5 +74,5 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
 
 def _category(code: NDArray[Any], texts: tuple[str, ...]) -> Any:
     return pa.DictionaryArray.from_arrays(
-        pa.array(code.astype(np.int32)), pa.array(texts, pa.string())
+        number_array(code.astype(np.int32)), pa.array(texts, pa.string())
     )

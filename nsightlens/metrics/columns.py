@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from nsightlens.arrays import number_array
 from nsightlens.metrics.formula import formula
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def count_array(values: NDArray[np.float64]) -> pa.Array:
         damaged report may say any of these.
     """
     is_count = (values >= 0) & (values < 2.0**64) & (values == np.floor(values))
-    return pa.array(np.where(is_count, values, 0).astype(np.uint64), mask=~is_count)
+    return number_array(np.where(is_count, values, 0).astype(np.uint64), is_count)
 
 
 def evaluate_first(formulas: Sequence[str], numbers: NumberColumns) -> Evaluated:
@@ -113,8 +114,9 @@ def evaluate_first(formulas: Sequence[str], numbers: NumberColumns) -> Evaluated
 
 def origin_array(choice: NDArray[np.int32], formulas: Sequence[str]) -> pa.Array:
     """Return, per launch, the text of the formula that was chosen; null where none was."""
-    used = np.unique(choice[choice >= 0])
+    # Not np.unique: it sorts, and imports numpy.ma.
+    used = np.flatnonzero(np.bincount(choice[choice >= 0]))
     return pa.DictionaryArray.from_arrays(
-        pa.array(np.searchsorted(used, choice).astype(np.int32), mask=choice < 0),
+        number_array(np.searchsorted(used, choice).astype(np.int32), choice >= 0),
         pa.array([formulas[i] for i in used.tolist()], type=pa.string()),
     )

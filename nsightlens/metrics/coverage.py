@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
+from nsightlens.arrays import number_array
 from nsightlens.metrics.catalog import MEASURED, is_countable, minimal_metrics
 from nsightlens.metrics.derive import SOURCES
 from nsightlens.metrics.stalls import cycles_metric
@@ -98,7 +99,7 @@ def to_collect(covered: pa.Table) -> tuple[list[str], list[str]]:
 
 
 def _capabilities(launches: pa.Table, is_collected: NDArray[np.bool_]) -> list[str | None]:
-    of_launches = launches["compute_capability"].filter(pa.array(is_collected))
+    of_launches = launches["compute_capability"].filter(number_array(is_collected))
     return pc.unique(of_launches.cast(pa.string())).to_pylist() or [None]
 
 

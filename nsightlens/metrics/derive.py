@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.arrays import number_array
 from nsightlens.metric_store import MetricKind
 from nsightlens.metrics.catalog import CATALOG
 from nsightlens.metrics.columns import (
@@ -111,7 +112,7 @@ def derive_launch_columns(store: MetricStore) -> tuple[dict[str, pa.Array], dict
             numbers, evaluated["theoretical_occupancy_pct"].values
         ),
         "top_stall": _reasons(top, is_missing=np.isnan(evaluated["top_stall_pct"].values)),
-        "is_failed_collection": pa.array(has_failed),
+        "is_failed_collection": number_array(has_failed),
     }.items():
         columns[name] = array
         origins[name] = _single_origin(array, SOURCES[name])
@@ -176,7 +177,7 @@ def _top_stall(stalls: StallProfile) -> tuple[NDArray[np.intp], dict[str, Evalua
 
 def _reasons(reason: NDArray[np.intp], is_missing: NDArray[np.bool_]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(
-        pa.array(reason.astype(np.int32), mask=is_missing), pa.array(STALL_REASONS)
+        number_array(reason.astype(np.int32), ~is_missing), pa.array(STALL_REASONS)
     )
 
 
@@ -184,7 +185,7 @@ def _typed(name: str, values: NDArray[np.float64]) -> pa.Array:
     """Turn a column with NaN into the Arrow type of the table; a count is never negative."""
     wanted = _TYPES[name]
     if pa.types.is_floating(wanted):
-        return pa.array(values, mask=np.isnan(values))
+        return number_array(values, ~np.isnan(values))
     return count_array(values)
 
 
@@ -200,7 +201,7 @@ def _compute_capability(numbers: NumberColumns) -> pa.Array:
     code = np.where(is_missing, 0, 100 * major + minor).astype(np.int32)
     distinct, index = np.unique(code, return_inverse=True)
     return pa.DictionaryArray.from_arrays(
-        pa.array(index.astype(np.int32), mask=is_missing),
+        number_array(index.astype(np.int32), ~is_missing),
         pa.array([f"{one // 100}.{one % 100}" for one in distinct.tolist()], type=pa.string()),
     )
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from nsightlens.arrays import number_array
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -58,7 +60,7 @@ def occupancy_limiter(
     names = _combinations()
     combination[is_full] = len(names) - 1
     return pa.DictionaryArray.from_arrays(
-        pa.array(combination.astype(np.int32), mask=combination == 0), names
+        number_array(combination.astype(np.int32), combination != 0), names
     )
 
 

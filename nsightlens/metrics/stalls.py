@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.arrays import number_array
 from nsightlens.metrics.catalog import MEASURED
 from nsightlens.metrics.columns import NumberColumns, count_array, evaluate_first
 from nsightlens.tables import STALL_REASONS
@@ -125,16 +126,16 @@ def stall_table(store: MetricStore, report: pa.Array, launch_id: pa.Array) -> pa
 
     def number(values: NDArray[np.float64]) -> pa.Array:
         kept = values[reason, launch]
-        return pa.array(kept, mask=np.isnan(kept))
+        return number_array(kept, ~np.isnan(kept))
 
-    rows = pa.array(launch)
+    rows = number_array(launch)
     return tables.table_of(
         stalls_schema(),
         {
             "report": report.take(rows),
             "launch_id": launch_id.take(rows),
             "stall_reason": pa.DictionaryArray.from_arrays(
-                pa.array(reason.astype(np.int32)), pa.array(STALL_REASONS)
+                number_array(reason.astype(np.int32)), pa.array(STALL_REASONS)
             ),
             "cycles_per_issue": number(profile.cycles),
             "share_of_warp_latency_pct": number(profile.share_pct),

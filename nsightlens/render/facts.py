@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReportFacts", "notes", "report_facts", "short_version"]
 
+_OF_SESSION = ("report", "device_names", "ncu_version", "clock_control")
+
 
 class ReportFacts(NamedTuple):
     """One report in a line.
@@ -59,7 +61,8 @@ def report_facts(
         GPUs that its sessions describe.
     """
     by_report: dict[str, list[dict[str, Any]]] = {}
-    for session in sessions.to_pylist():
+    # Without the date: to make one loads the time zones.
+    for session in sessions.select(list(_OF_SESSION)).to_pylist():
         by_report.setdefault(session["report"], []).append(session)
     of_launches: dict[str | None, dict[str, None]] = {}
     for report, device in dict.fromkeys(devices):
