@@ -47,7 +47,10 @@ _NO_FLOP = f"FLOP were not counted, add {_section('fp32_flop_count')}"
 
 
 class Lowering(NamedTuple):
-    """One thing that lowers confidence: where it holds, by how many steps, and its clause."""
+    """One thing that lowers confidence: where it holds, by how many steps, and its clause.
+
+    ``text`` is as `nsightlens.analysis.phrase.when` takes it.
+    """
 
     holds: NDArray[np.bool_]
     steps: int
@@ -92,21 +95,21 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             most > thresholds.CONTRADICTION,
             2,
-            concat("a resource at ", percent(most), " of its peak cannot be"),
+            lambda: concat("a resource at ", percent(most), " of its peak cannot be"),
         ),
         *_too_idle(top, context),
         *_disagreements(usage),
         Lowering(
             (other / np.where(top > 0, top, np.nan)) > thresholds.CLOSE_SIDES,
             1,
-            concat("compute at ", percent(decision.compute), " and memory at ",
+            lambda: concat("compute at ", percent(decision.compute), " and memory at ",
                    percent(decision.memory), " are close"),
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(
             (evidence == THROUGHPUT) & is_tensor,
             1,
-            concat("tensor pipes are active for ", percent(tensor_active), " and ",
+            lambda: concat("tensor pipes are active for ", percent(tensor_active), " and ",
                    pc.if_else(number_array(has_tensor_work), _NO_PEAK, _NO_TENSOR)),
         ),
         Lowering(
@@ -114,13 +117,13 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             (evidence == THROUGHPUT) & (decision.roofline_bound == UNKNOWN) & ~is_tensor
             & ~context.lacks_dram_counters,
             1,
-            _why_roofline_is_open(usage),
+            lambda: _why_roofline_is_open(usage),
         ),
         Lowering(evidence == ANALYTIC, 1, "work is that of the annotated shapes, not measured"),
         Lowering(
             _is_limited_by_data_sheet(usage, decision),
             1,
-            pc.if_else(
+            lambda: pc.if_else(
                 number_array(decision.bound == MEMORY),
                 "the DRAM peak is that of the data sheet",
                 "the peak is that of the data sheet at boost clock",
@@ -129,7 +132,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             (open_share > thresholds.OPEN_SHARE) & (open_share < 1),
             1,
-            concat(percent(open_share), " of the time was not measured"),
+            lambda: concat(percent(open_share), " of the time was not measured"),
         ),
         Lowering(context.has_other_clock, 1, "the SM clock differs from the rest of the report"),
         Lowering(context.is_unsupported, 1, "ncu does not support this device"),
@@ -156,7 +159,10 @@ def _why_roofline_is_open(usage: Usage) -> Any:
 def _too_idle(top: NDArray[np.float64], context: Context) -> list[Lowering]:
     """Doubt what happens on a GPU that is mostly idle."""
     blocks_per_sm = context.number["blocks_per_sm"]
-    text = concat("nothing is busier than ", percent(top))
+
+    def text() -> Any:
+        return concat("nothing is busier than ", percent(top))
+
     return [
         Lowering(top < thresholds.IDLE, 2, text),
         Lowering((top >= thresholds.IDLE) & (top < thresholds.QUIET), 1, text),
@@ -180,13 +186,13 @@ def _disagreements(usage: Usage) -> list[Lowering]:
         Lowering(
             is_apart,
             2,
-            concat("DRAM is at ", percent(by_percent), " by its percentage and at ",
+            lambda: concat("DRAM is at ", percent(by_percent), " by its percentage and at ",
                    percent(by_bytes), " by its bytes"),
         ),
         Lowering(
             np.asarray(is_more.any(axis=0)),
             2,
-            concat("FLOP of ", percent(counted[worst, rows]),
+            lambda: concat("FLOP of ", percent(counted[worst, rows]),
                    " of the peak were counted in a pipe active for ", percent(active[worst, rows])),
         ),
     ]  # fmt: skip

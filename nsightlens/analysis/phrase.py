@@ -6,6 +6,7 @@ say, and `sentence` leaves it out.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +32,11 @@ def significant(values: NDArray[np.float64]) -> Any:
     >>> significant(np.array([0.98765, 295.2, 1234.5, np.nan])).to_pylist()
     ['0.988', '295', '1234', None]
     """
-    known = np.where(np.isnan(values), 0.0, values)
-    is_plain = (np.abs(known) >= 99.95) & (np.abs(known) < 1e6)
-    whole = _format("%.0f", np.where(is_plain, known, 0.0))
-    texts = pc.if_else(number_array(is_plain), whole, _format("%.3g", known))
-    return when(~np.isnan(values), texts)
+    texts = [
+        None if math.isnan(value) else ("%.0f" if 99.95 <= abs(value) < 1e6 else "%.3g") % value
+        for value in values.tolist()
+    ]
+    return pa.array(texts, pa.string())
 
 
 def percent(fraction: NDArray[np.float64]) -> Any:
@@ -49,13 +50,14 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     value = np.where(np.isfinite(fraction), fraction, 0.0) * 100.0
     # What is no percentage at all is written as a power of ten.
     is_absurd = np.abs(value) >= _MOST_DIGITS
-    exponents = _format("%.3g", value)
-    value = np.where(is_absurd, 0.0, value)
+    given, value = value, np.where(is_absurd, 0.0, value)
     whole, tenths = np.rint(value).astype(np.int64), np.rint(value * 10.0).astype(np.int64)
     is_small = number_array((value > 0) & (value < 0.1))
     decimal = concat(_digits(tenths // 10), ".", _digits(tenths % 10))
     text = pc.if_else(number_array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
-    text = pc.if_else(number_array(is_absurd), exponents, pc.if_else(is_small, "<0.1", text))
+    text = pc.if_else(is_small, "<0.1", text)
+    if is_absurd.any():
+        text = pc.if_else(number_array(is_absurd), significant(given), text)
     text = concat(text, " %")
     return when(~np.isnan(fraction), text)
 
@@ -109,19 +111,24 @@ def concat(*parts: Any) -> Any:
 
 
 def when(condition: NDArray[np.bool_], text: Any) -> Any:
-    """Return the text where the condition holds, else null."""
+    """Return the text where the condition holds, else null.
+
+    Most texts are for a case that most reports do not have: ``text`` may be a function that makes
+    the column, which is called only where the condition holds in some row.
+    """
+    if not condition.any():
+        return pa.nulls(len(condition), pa.string())
+    if callable(text):
+        text = text()
     return pc.if_else(number_array(condition), text, pa.scalar(None, pa.string()))
 
 
 def sentence(*clauses: Any, separator: str = "; ") -> Any:
     """Join clauses, leaving out what is null; null where all are."""
     # Not binary_join_element_wise(null_handling="skip"): it drops rows in which all are null.
-    joined = clauses[0]
-    for clause in clauses[1:]:
+    said = [clause for clause in clauses if clause.null_count < len(clause)]
+    joined, *others = said or clauses[:1]
+    for clause in others:
         both = pc.binary_join_element_wise(joined, clause, separator, null_handling="emit_null")
         joined = pc.coalesce(both, joined, clause)
     return joined
-
-
-def _format(template: str, values: NDArray[np.float64]) -> pa.StringArray:
-    return pa.array([template % value for value in values.tolist()], pa.string())

@@ -118,7 +118,7 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
     caution = concat("confidence ", level, ": ", confidence.causes)
     return sentence(
         when(is_known, sentence(head, _latency(decision, context), separator=", ")),
-        when(~is_known, _what_is_missing(usage, decision, context)),
+        when(~is_known, lambda: _what_is_missing(usage, decision, context)),
         _roofline(usage, decision, context),
         _clock(decision),
         when(is_known, caution),
@@ -155,7 +155,9 @@ def _of_peak(usage: Usage, decision: Decision) -> Any:
     peak = usage.peak_per_s[limiter, rows]
     is_rate = usage.is_counted[limiter, rows] & ~np.isnan(achieved) & ~np.isnan(peak)
     unit = choose(work_unit(limiter), UNITS)
-    rate = when(is_rate & (limiter >= 0), concat("(", scaled_rate(achieved, peak, unit), ")"))
+    rate = when(
+        is_rate & (limiter >= 0), lambda: concat("(", scaled_rate(achieved, peak, unit), ")")
+    )
     return sentence(text, rate, separator=" ")
 
 
@@ -174,8 +176,8 @@ def _active_pipe(usage: Usage, decision: Decision) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = achieved / usage.peak_per_s[limiter, rows]
     beside = pc.coalesce(
-        when(is_flop, concat("(FLOP ", percent(share), " of peak)")),
-        when(limiter == INDEX["fma"], _of_fma(usage)),
+        when(is_flop, lambda: concat("(FLOP ", percent(share), " of peak)")),
+        when(limiter == INDEX["fma"], lambda: _of_fma(usage)),
     )
     return when(is_pipe, sentence(text, beside, separator=" "))
 
@@ -196,6 +198,10 @@ def _latency(decision: Decision, context: Context) -> Any:
     """Say what the warps wait for, where no resource explains the duration."""
     is_latency = decision.regime == REGIMES.index("latency")
     is_small = decision.regime == REGIMES.index("small_grid")
+    return when(is_latency | is_small, lambda: _waiting(context))
+
+
+def _waiting(context: Context) -> Any:
     share = context.number["top_stall_pct"] / 100.0
     for_data = context.number["stalled_for_data_pct"] / 100.0
     stall = pc.coalesce(
@@ -204,12 +210,7 @@ def _latency(decision: Decision, context: Context) -> Any:
         concat("long_scoreboard ", percent(for_data), " of warp latency"),
     )
     waves = context.number["waves_per_multiprocessor"]
-    wave_text = concat(significant(waves), " waves")
-    return sentence(
-        when(is_latency | is_small, stall),
-        when(is_latency | is_small, wave_text),
-        separator=", ",
-    )
+    return sentence(stall, concat(significant(waves), " waves"), separator=", ")
 
 
 def _passes(share: NDArray[np.float64]) -> Any:
@@ -219,9 +220,21 @@ def _passes(share: NDArray[np.float64]) -> Any:
 
 def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
     """Say the classical answer: by intensity where work was counted, else by percentages."""
-    roofline, ridge = decision.roofline_bound, decision.ridge_point
-    intensity = decision.arithmetic_intensity
+    roofline = decision.roofline_bound
     is_known = roofline != UNKNOWN
+    intensity, ridge = decision.arithmetic_intensity, decision.ridge_point
+    has_intensity = is_known & ~np.isnan(intensity) & ~np.isnan(ridge)
+    agrees = (intensity < ridge) == (roofline == MEMORY)
+    parts = is_known & (decision.bound != roofline)
+    is_analytic = decision.evidence == ANALYTIC
+    return sentence(
+        when(parts & ~is_analytic, lambda: _classical(usage, decision)),
+        when(has_intensity & agrees, lambda: _by_intensity(usage, decision)),
+        when(context.lacks_dram_counters & ~is_known, _NO_DRAM_COUNTERS),
+    )
+
+
+def _classical(usage: Usage, decision: Decision) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         dram_fraction = usage.dram_ns / usage.duration_ns
     operations = pc.if_else(
@@ -229,23 +242,18 @@ def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
         concat(choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(decision.flop_low)),
         _flop_range(decision),
     )
-    flop = concat(operations, " against DRAM ", percent(dram_fraction))
-    side = choose(np.where(roofline == MEMORY, 0, 1), ("left", "right"))
-    has_intensity = is_known & ~np.isnan(intensity) & ~np.isnan(ridge)
-    is_left = intensity < ridge
-    agrees = is_left == (roofline == MEMORY)
-    by_intensity = concat(
-        "intensity ", significant(intensity), " FLOP/B", _without_fp16(usage), " lies ", side,
-        " of the ridge at ", significant(ridge),
+    answer = choose(decision.roofline_bound, BOUNDS)
+    dram = percent(dram_fraction)
+    return concat("the classical roofline says ", answer, ": ", operations, " against DRAM ", dram)
+
+
+def _by_intensity(usage: Usage, decision: Decision) -> Any:
+    side = choose(np.where(decision.roofline_bound == MEMORY, 0, 1), ("left", "right"))
+    return concat(
+        "intensity ", significant(decision.arithmetic_intensity), " FLOP/B",
+        _without_fp16(usage), " lies ", side, " of the ridge at ",
+        significant(decision.ridge_point),
     )  # fmt: skip
-    parts = is_known & (decision.bound != roofline)
-    classical = concat("the classical roofline says ", choose(roofline, BOUNDS), ": ", flop)
-    is_analytic = decision.evidence == ANALYTIC
-    return sentence(
-        when(parts & ~is_analytic, classical),
-        when(has_intensity & agrees, by_intensity),
-        when(context.lacks_dram_counters & ~is_known, _NO_DRAM_COUNTERS),
-    )
 
 
 def _flop_range(decision: Decision) -> Any:
@@ -264,11 +272,13 @@ def _without_fp16(usage: Usage) -> Any:
 
 
 def _clock(decision: Decision) -> Any:
-    text = concat(
-        "at the boost clock the ridge is at ", significant(decision.ridge_point_boost),
-        " FLOP/B and the classical answer memory",
+    return when(
+        decision.clock_dependent == 1.0,
+        lambda: concat(
+            "at the boost clock the ridge is at ", significant(decision.ridge_point_boost),
+            " FLOP/B and the classical answer memory",
+        ),
     )  # fmt: skip
-    return when(decision.clock_dependent == 1.0, text)
 
 
 def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
@@ -331,12 +341,19 @@ def _open_members(context: Context, is_unknown: NDArray[np.bool_]) -> Any:
     """Say of a group without a label in how much of its time no throughput was measured."""
     share = context.number["open_fraction"]
     is_partial = is_unknown & (share > 0) & (share < 1)
-    return when(is_partial, concat("in ", percent(share), " of the time it was not measured"))
+    return when(
+        is_partial, lambda: concat("in ", percent(share), " of the time it was not measured")
+    )
 
 
 def _members(context: Context, count: NDArray[np.int64], what: str) -> Any:
     """Say of a group how many of its launches are left out, and why."""
     is_partial = (count > 0) & (count < context.launch_count)
-    some = number_array(count).cast(pa.string())
-    total = number_array(context.launch_count).cast(pa.string())
-    return when(is_partial, concat(some, " of ", total, " launches ", what))
+    return when(
+        is_partial,
+        lambda: concat(_digits(count), " of ", _digits(context.launch_count), " launches ", what),
+    )
+
+
+def _digits(count: NDArray[np.int64]) -> Any:
+    return number_array(count).cast(pa.string())
