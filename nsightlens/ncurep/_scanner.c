@@ -92,11 +92,16 @@ static bool take_long_varint(Span *span, uint64_t *value)
     return false;
 }
 
-/* Take a varint, modulo 2**64. Nearly all have one byte. */
+/* Take a varint, modulo 2**64. Nearly all have one byte, and name ids one or two. */
 static inline bool take_varint(Span *span, uint64_t *value)
 {
     if (span->at < span->stop && *span->at < 0x80) {
         *value = *span->at++;
+        return true;
+    }
+    if (left_in(*span) >= 2 && span->at[1] < 0x80) {
+        *value = (uint64_t)(span->at[0] & 0x7F) | (uint64_t)span->at[1] << 7;
+        span->at += 2;
         return true;
     }
     return take_long_varint(span, value);
@@ -586,7 +591,8 @@ typedef struct {
     ColumnSpec columns[MAX_COLUMNS]; /* ends with a name of NULL */
 } TableSpec;
 
-/* Columns of INSTANCE_TABLE, which is filled directly: the instances can be most of a file. */
+/* Columns of INSTANCE_TABLE, which is filled directly: the instances can be most of a file. Of the
+ * types of these columns only the width counts. */
 enum {
     INSTANCE_LAUNCH, INSTANCE_NAME, INSTANCE_ORDINAL, CORRELATION_KIND, CORRELATION_RAW,
     INSTANCE_KIND, INSTANCE_RAW,
@@ -1092,13 +1098,22 @@ static Verdict scan_result(Builder *builder, Span bytes, const ResultKind *kind)
     size_t row = builder->tables[LAUNCH_TABLE].row_count;
     uint32_t metric_count = 0;
     while (bytes.at < bytes.stop) {
-        Field field;
-        if (!take_field(&bytes, &field))
-            return REFUSED;
-        if (field.key == kind->metrics_key)
-            TRY(scan_metric(builder, content_of(&field), (uint32_t)row, metric_count++));
-        else
-            TRY(take_part(builder, &field, kind->record.parts, slots, row));
+        Span metric;
+        if (*bytes.at == kind->metrics_key) { /* as nearly all fields: in one byte */
+            bytes.at++;
+            if (!take_content(&bytes, &metric))
+                return REFUSED;
+        } else {
+            Field field;
+            if (!take_field(&bytes, &field))
+                return REFUSED;
+            if (field.key != kind->metrics_key) {
+                TRY(take_part(builder, &field, kind->record.parts, slots, row));
+                continue;
+            }
+            metric = content_of(&field);
+        }
+        TRY(scan_metric(builder, metric, (uint32_t)row, metric_count++));
     }
     return finish_record(builder, &kind->record, slots);
 }
