@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 __all__ = ["format_quantity", "unit_of"]
 
@@ -45,36 +45,33 @@ _BY_NAME = {
 }  # fmt: skip
 
 # What the base of a name counts: the first pattern found in it decides.
-_BY_BASE = tuple(
-    (re.compile(pattern), unit)
-    for pattern, unit in (
-        (r"(^|__|_)pct($|_)|_(hit|success)_rate$|throughput", "%"),
-        (r"^launch__(grid|cluster)_(size|dim)|^launch__occupancy_limit", "block"),
-        (r"^launch__cluster_max_potential", "block"),
-        (r"^launch__block_(size|dim)", "thread"),
-        (r"^launch__registers", "register/thread"),
-        (r"^launch__shared_mem", "B/block"),
-        (r"^launch__occupancy_per_|_achieved_rate$", ""),
-        (r"^launch__(context|stream|device)_id$", ""),
-        (r"data_bytes_per_sector", "B/sector"),
-        (r"average_warps_issue_stalled|average_warp_latency|warps_active_per_inst", "cycle"),
-        (r"per_inst_executed$", "thread"),
-        (r"pcsamp_warps_issue_stalled|_samples$", "sample"),
-        (r"(^|_)bytes(_|$)", "B"),
-        (r"sectors|^fbpa__dram_", "sector"),
-        (r"wavefronts|bank_conflicts", "wavefront"),
-        (r"_requests(_|$)", "request"),
-        (r"ops_path_tensor", "op"),
-        (r"branch_targets", "branch"),
-        # NVIDIA's sections derive these from a rate per cycle.
-        (r"^derived__.*_pred_on_x2$", "inst/cycle"),
-        (r"inst(ructions)?_?(executed|issued)|sass_thread_inst|_inst0$", "inst"),
-        (r"(maximum_)?warps_(active|eligible|launched|avg)", "warp"),
-        (r"ctas_launched", "block"),
-        (r"(replayer|aggregated)_passes|_pass_groups", "pass"),
-        (r"time_duration|interval_time", "ns"),
-        (r"cycles?_|_cycles|(writeback|issue|bank)_(active|reads|writes)|_realtime$", "cycle"),
-    )
+_BY_BASE = (
+    (r"(^|__|_)pct($|_)|_(hit|success)_rate$|throughput", "%"),
+    (r"^launch__(grid|cluster)_(size|dim)|^launch__occupancy_limit", "block"),
+    (r"^launch__cluster_max_potential", "block"),
+    (r"^launch__block_(size|dim)", "thread"),
+    (r"^launch__registers", "register/thread"),
+    (r"^launch__shared_mem", "B/block"),
+    (r"^launch__occupancy_per_|_achieved_rate$", ""),
+    (r"^launch__(context|stream|device)_id$", ""),
+    (r"data_bytes_per_sector", "B/sector"),
+    (r"average_warps_issue_stalled|average_warp_latency|warps_active_per_inst", "cycle"),
+    (r"per_inst_executed$", "thread"),
+    (r"pcsamp_warps_issue_stalled|_samples$", "sample"),
+    (r"(^|_)bytes(_|$)", "B"),
+    (r"sectors|^fbpa__dram_", "sector"),
+    (r"wavefronts|bank_conflicts", "wavefront"),
+    (r"_requests(_|$)", "request"),
+    (r"ops_path_tensor", "op"),
+    (r"branch_targets", "branch"),
+    # NVIDIA's sections derive these from a rate per cycle.
+    (r"^derived__.*_pred_on_x2$", "inst/cycle"),
+    (r"inst(ructions)?_?(executed|issued)|sass_thread_inst|_inst0$", "inst"),
+    (r"(maximum_)?warps_(active|eligible|launched|avg)", "warp"),
+    (r"ctas_launched", "block"),
+    (r"(replayer|aggregated)_passes|_pass_groups", "pass"),
+    (r"time_duration|interval_time", "ns"),
+    (r"cycles?_|_cycles|(writeback|issue|bank)_(active|reads|writes)|_realtime$", "cycle"),
 )
 
 _PER_CYCLE = re.compile(r"(^|\.)(peak_sustained|per_cycle_\w+)$")
@@ -82,6 +79,12 @@ _PERCENT = re.compile(r"(^|\.)pct(_|$)")
 _PREFIX = re.compile(r"^(pmsampling|breakdown):")
 # Stored under the text of a request, which names no metric.
 _REQUEST = ("regex:", "group:")
+
+
+@cache
+def _by_base() -> list[tuple[re.Pattern[str], str]]:
+    # Compiled when first asked for: a classification asks for no unit.
+    return [(re.compile(pattern), unit) for pattern, unit in _BY_BASE]
 
 
 @lru_cache(maxsize=8192)
@@ -127,7 +130,7 @@ def unit_of(metric: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _counted_by(base: str) -> str | None:
-    return next((unit for pattern, unit in _BY_BASE if pattern.search(base)), None)
+    return next((unit for pattern, unit in _by_base() if pattern.search(base)), None)
 
 
 _SCALED = {"B", "B/s", "FLOP", "FLOP/s", "op", "op/s", "Hz"}

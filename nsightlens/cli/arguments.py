@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nsightlens.cli.talk import tell
+from nsightlens.cli.terminal import width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,11 @@ SUFFIXES = {
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Help that names the value of an option once, as Python does from 3.13 on."""
+
+    def __init__(self, prog: str, **keywords: Any) -> None:
+        # As argparse would, but it asks shutil, which loads the compression libraries, and does
+        # so to build any parser.
+        super().__init__(prog, **{"width": width_of(sys.__stdout__, 80) - 2, **keywords})
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:

@@ -88,6 +88,7 @@ def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report,
     from dataclasses import replace
 
     from nsightlens.analysis import classify
+    from nsightlens.arrays import number_array
 
     if by != "launch":
         kept = filtered(args, report)
@@ -96,7 +97,8 @@ def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report,
     if not has_filters(args):
         return report, result
     keep = passing(args, report)
-    return report.filter(keep), replace(result, labels=_with_shares(result.labels.filter(keep)))
+    labels = result.labels.filter(number_array(keep))
+    return report.filter(keep), replace(result, labels=_with_shares(labels))
 
 
 def _with_shares(labels: pa.Table) -> pa.Table:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from nsightlens.render.style import Style
 
-__all__ = ["Progress", "style_for"]
+__all__ = ["Progress", "style_for", "width_of"]
 
 DEFAULT_WIDTH = 100
 """[character] Width where nothing says one: most log viewers show it without wrapping."""
@@ -34,17 +34,18 @@ def style_for(stream: TextIO | None, width: int | None) -> Style:
 
     is_terminal = stream is not None and stream.isatty()
     return Style(
-        width=max(_LEAST_WIDTH, width or _width(is_terminal=is_terminal)),
+        width=max(_LEAST_WIDTH, width or width_of(sys.stdout if is_terminal else None)),
         colour=stream is not None and _has_colour(is_terminal=is_terminal),
         unicode=stream is None or _can_write_signs(stream),
     )
 
 
-def _width(*, is_terminal: bool) -> int:
+def width_of(terminal: TextIO | None, default: int = DEFAULT_WIDTH) -> int:
+    """Return the width [character] that ``$COLUMNS`` says, or the terminal, or the default."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
-    return (_columns_of(sys.stdout) if is_terminal else 0) or DEFAULT_WIDTH
+    return (_columns_of(terminal) if terminal is not None else 0) or default
 
 
 def _columns_of(stream: TextIO) -> int:

@@ -8,9 +8,14 @@ to raw metrics), ``diagnosis`` (what a text is that holds no table) and ``read``
 
 from __future__ import annotations
 
-from nsightlens.ncucsv.model import Cell, CsvLaunch, CsvNvtxRange, CsvRule, NcuCsvFile
-from nsightlens.ncucsv.read import read_ncu_csv
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nsightlens.ncucsv.text import looks_like_csv
+
+if TYPE_CHECKING:
+    from nsightlens.ncucsv.model import Cell, CsvLaunch, CsvNvtxRange, CsvRule, NcuCsvFile
+    from nsightlens.ncucsv.read import read_ncu_csv
 
 __all__ = [
     "Cell",
@@ -21,3 +26,16 @@ __all__ = [
     "looks_like_csv",
     "read_ncu_csv",
 ]
+
+_MODEL = ("Cell", "CsvLaunch", "CsvNvtxRange", "CsvRule", "NcuCsvFile")
+_HOME = {
+    **dict.fromkeys(_MODEL, "nsightlens.ncucsv.model"),
+    "read_ncu_csv": "nsightlens.ncucsv.read",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Whoever only asks what a file is does not wait for the reader.
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,18 +17,19 @@ PACKAGE = Path(nsightlens.__file__).parent
 # For each part, the parts that it may import: the table of docs/architecture.md.
 _LEFT = {"errors", "_version"}
 _TABLES = _LEFT | {"units", "tables", "patterns"}
-_REPORT = _TABLES | {"report", "metric_store"}
+_REPORT = _TABLES | {"arrays", "report", "metric_store"}
 _DERIVED = {"metrics", "devices", "kernels", "steps"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
     "patterns": set(),
+    "arrays": set(),
     "files": {"errors"},
     "units": _LEFT,
     "tables": _LEFT | {"units"},
-    "metric_store": set(),
-    "report": _TABLES | {"metric_store"},
-    "ncurep": _LEFT | {"files", "metric_store"},
+    "metric_store": {"arrays"},
+    "report": _TABLES | {"arrays", "metric_store"},
+    "ncurep": _LEFT | {"files", "arrays", "metric_store"},
     "ncucsv": _LEFT,
     "example": _LEFT | {"ncurep"},
     "metrics": _REPORT,
@@ -159,6 +161,21 @@ def test_importing_loads_no_heavy_library(statement: str) -> None:
 def test_importing_the_package_alone_loads_not_even_arrow() -> None:
     """`nsightlens --help` has to answer before Arrow could be loaded."""
     assert not {"numpy", "pyarrow", "rich"} & _loaded_after("import nsightlens.cli.main")
+
+
+def test_asking_whether_a_file_is_csv_does_not_load_the_reader_of_csv() -> None:
+    """It is asked of every file that is no report, to say what it is."""
+    loaded = _loaded_after("from nsightlens.ncucsv import looks_like_csv")
+    assert not {"csv", "nsightlens.ncucsv.read", "nsightlens.ncucsv.model"} & loaded
+
+
+@pytest.mark.parametrize("package", ["nsightlens.ncurep", "nsightlens.ncucsv"])
+def test_every_name_of_a_format_resolves(package: str) -> None:
+    """Whether it is imported at once or when it is first used; another is an AttributeError."""
+    module = import_module(package)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        module.absent  # noqa: B018
 
 
 def test_the_public_names_are_exactly_those_that_all_lists() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from nsightlens.metric_store import (
     ABSENT,
     MetricKind,
     concat_stores,
-    number_array,
     store_of_values,
 )
 
@@ -82,20 +80,6 @@ def test_a_value_knows_how_far_it_was_rounded() -> None:
     assert joined.rounding("n").tolist()[:3] == [0, 0, 0]
     assert joined.take(np.array([0, 3])).rounding("m").tolist() == [0.5, 0.0]
     assert joined.long().rounding[0] == 0.5
-
-
-def test_an_arrow_array_of_numbers_is_not_a_copy() -> None:
-    """The memory that a scanner filled is the memory of the column."""
-    values = np.arange(10, dtype=np.float64)
-    array = number_array(values)
-    assert array.null_count == 0
-    values[3] = -1.0
-    assert array[3].as_py() == -1.0
-    has_value = values > 4
-    with_nulls = number_array(values, has_value)
-    with_nulls.validate(full=True)
-    assert with_nulls.to_pylist() == [None] * 5 + [5.0, 6.0, 7.0, 8.0, 9.0]
-    assert with_nulls.type == pa.float64()
 
 
 @pytest.mark.parametrize("values", [{}, {"t": ["x", ABSENT], "d": [None, 0.5], "i": [1, 2**63]}])

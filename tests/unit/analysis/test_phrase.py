@@ -71,3 +71,15 @@ def test_a_text_stands_only_where_its_condition_holds() -> None:
     assert when(condition, "yes").to_pylist() == ["yes", None]
     assert concat("a", when(condition, "b"), "c").to_pylist() == ["abc", None]
     assert choose(np.array([1, -1]), ("x", "y")).to_pylist() == ["y", None]
+
+
+def test_a_text_is_not_made_where_no_row_needs_it() -> None:
+    """Most cases do not occur in most reports, and words cost time."""
+
+    def made() -> pa.Array:
+        raise AssertionError("made")
+
+    nothing = when(np.array([False, False]), made)
+    assert (nothing.to_pylist(), nothing.type) == ([None, None], pa.string())
+    some = when(np.array([True, False]), lambda: pa.array(["a", "b"]))
+    assert some.to_pylist() == ["a", None]
