@@ -10,7 +10,6 @@ which is which.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -106,8 +105,7 @@ class _CounterList(NamedTuple):
     counters: list[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Activity:
+class Activity(NamedTuple):
     """How busy parts of the GPU were, by percent-of-peak counters.
 
     Parameters

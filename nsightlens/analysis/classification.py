@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -129,7 +129,7 @@ def _classify(report: Report, by: By) -> Classification:
     )
     undecided = decide(usage, context.number["waves_per_multiprocessor"]).bound == 0
     usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
-    context = replace(context, has_unfit_shapes=is_contradicted)
+    context = context._replace(has_unfit_shapes=is_contradicted)
     if by == "launch":
         data = _launch_columns(report, identity)
     else:

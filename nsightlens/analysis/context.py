@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +32,7 @@ AVERAGED = (
 """Numeric columns of launches that a group shows as the mean over its duration."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class Context(NamedTuple):
     """Columns beside the usage, one value per row.
 
     Parameters

@@ -7,8 +7,7 @@ asks here which resource its activity belongs to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,7 @@ _WITH_FP16_PIPE = ("7.0", "7.2", "7.5", "8.0")
 _FP16_IN_BOTH_HALVES = ("8.7", "9.0")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FmaPipe:
+class FmaPipe(NamedTuple):
     """Activity of the pipe, one value per launch.
 
     Parameters

@@ -7,7 +7,6 @@ what was measured of it is at least the ceiling of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,8 +35,7 @@ UNKNOWN, MEMORY, COMPUTE = range(3)
 NONE, ANALYTIC, THROUGHPUT, COUNTERS = range(4)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """What the rules say, one value per row; codes are indices into the tuples of this module.
 
     Parameters

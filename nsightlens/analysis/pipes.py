@@ -10,8 +10,7 @@ and additions keep it as busy as multiply-adds do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FlopWork", "Fractions", "busiest", "flop_work"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fractions:
+class Fractions(NamedTuple):
     """Fractions of peak [1], NaN where unknown.
 
     Parameters
@@ -61,8 +59,7 @@ class Fractions:
     has_all_tensor_types: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FlopWork:
+class FlopWork(NamedTuple):
     """Time for floating-point and tensor operations, as fractions of the duration.
 
     Parameters

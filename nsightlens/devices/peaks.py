@@ -14,7 +14,6 @@ sheet does not hold for the duration in the report. In order of preference:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,8 +61,7 @@ _DERIVED_PEAKS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PeakRates:
+class PeakRates(NamedTuple):
     """Peak rates by resource, one value per launch.
 
     Parameters
@@ -92,8 +90,7 @@ class PeakRates:
     is_partition: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class _Device:
+class _Device(NamedTuple):
     """One kind of device in a report."""
 
     compute_capability: str
@@ -106,8 +103,7 @@ class _Device:
         return rate_of(self.compute_capability, resource, product_class)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Devices:
+class _Devices(NamedTuple):
     """The devices of a report, and for each launch an index into them."""
 
     kinds: list[_Device]

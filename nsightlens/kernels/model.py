@@ -5,7 +5,7 @@ Right of nothing; `engine` fills these fields, `columns` spreads them over Arrow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["FAMILIES", "PHASES", "KernelName"]
 
@@ -34,8 +34,7 @@ PHASES: tuple[str, ...] = ("decode", "prefill", "mixed", "train_bwd", "unknown",
 """Phases that the name of an attention kernel can settle; ``n/a`` for every other family."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelName:
+class KernelName(NamedTuple):
     """What one kernel name says.
 
     An empty text or tuple means that this name does not say it.

@@ -8,8 +8,7 @@ position of a result in the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -128,8 +127,7 @@ INSTANCES = pa.schema(
 null but for the kind that they hold (an integer has its value as float64 too)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileColumns:
+class FileColumns(NamedTuple):
     """Everything that was read from one file, as columns.
 
     ``launches``, ``rules``, ``nvtx`` and ``instances`` have the schemas of this module.

@@ -7,7 +7,6 @@ where the installation has it, and the pure-Python one (`scan_pure`).
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -88,8 +87,7 @@ def scanner_name() -> str:
     return "pure Python (this installation has no compiled scanner)"
 
 
-@dataclass(frozen=True, slots=True)
-class ScanJob:
+class ScanJob(NamedTuple):
     """What to read of an indexed file; see `nsightlens.ncurep.read.read_columns`."""
 
     buffer: mmap

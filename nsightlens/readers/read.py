@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nsightlens.errors import NotAReportError, ReportFormatError
 from nsightlens.ncurep.container import read_file_header
@@ -31,8 +31,7 @@ Reader = Literal["auto", "native", "ncu_report"]
 READERS: tuple[Reader, ...] = ("auto", "native", "ncu_report")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(NamedTuple):
     """How a report is read; see `nsightlens.open_report`."""
 
     instances: bool | tuple[str, ...] = False

@@ -7,7 +7,7 @@ know nothing of one another; `nsightlens.steps.annotation` asks them in order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 __all__ = ["DEFAULT_DOMAIN", "StepAnnotation"]
 
@@ -15,8 +15,7 @@ DEFAULT_DOMAIN = ""
 """Domain of ranges that were made without one, as `nsightlens.steps` names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepAnnotation:
+class StepAnnotation(NamedTuple):
     """What the ranges around a launch say; ``None`` where they do not say it.
 
     Parameters
@@ -47,9 +46,5 @@ class StepAnnotation:
 
     def filled_from(self, other: StepAnnotation) -> StepAnnotation:
         """Return this annotation with what it lacks taken from another."""
-        return StepAnnotation(
-            *(
-                mine if (mine := getattr(self, one.name)) is not None else getattr(other, one.name)
-                for one in fields(self)
-            )
-        )
+        lacking = [name for name in self._fields if getattr(self, name) is None]
+        return self._replace(**{name: getattr(other, name) for name in lacking})
