@@ -94,11 +94,12 @@ sanitize: $(SANITIZED) $(VENV)/.test
 	$(WITH_SANITIZED) NSIGHTLENS_LABELLED_MUTANTS=300 $(BIN)/python -m pytest -q -p support.other_scanner \
 	  -m "not slow" -k "twins or without_label" tests/property
 
-# The oldest numpy and pyarrow that pyproject.toml promises (they exist up to Python 3.11).
+# The oldest numpy and pyarrow that pyproject.toml promises (they exist up to Python 3.11), and the
+# pure-Python scanner, which must pass the same tests as the compiled one.
 oldest: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "numpy==1.24.*" "pyarrow==14.*" -e ".[test]"
-	.venv-oldest/bin/python -m pytest -q tests/unit tests/integration
+	NSIGHTLENS_SCANNER=python .venv-oldest/bin/python -m pytest -q tests/unit tests/integration
 
 # NVIDIA's own reader is the peer: proprietary, optional, and left out where it cannot be installed.
 bench: $(VENV)/.test
