@@ -21,7 +21,6 @@ from nsightlens.ncurep.columns import (
     rules_of,
     store_parts_of,
 )
-from nsightlens.ncurep.pure import ResultReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -132,6 +131,9 @@ def scan_entries(
 ) -> Scanned:
     """Read consecutive results, of which the first is launch ``first`` of the file."""
     container = job.container
+    # Imported here: nearly every report is sound, and the compiled scanner reads it.
+    from nsightlens.ncurep.pure import ResultReader  # noqa: PLC0415
+
     reader = ResultReader(job.buffer, job.path, container, job.instances)
     damage = reader.read_all(entries, tick)
     results, strings = reader.results, container.strings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from nsightlens.cli import main
 from nsightlens.cli.main import COMMANDS, build_parser
 from nsightlens.cli.reference import cli_page, exit_codes_page
 from nsightlens.render.columns import IMPORTANCE_ORDER
@@ -27,6 +28,17 @@ def test_help_fits_80_columns_and_explains_every_option(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself_as_in_the_whole_command_line(
+    run: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Though the parsers of the other commands are not built for it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    alone = run(name, "--help").out
+    monkeypatch.setattr(main, "build_parser", lambda _: build_parser())
+    assert run(name, "--help").out == alone
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_of_the_help_can_be_parsed(name: str) -> None:
     """A user can copy them."""
     epilog = getattr(COMMANDS[name], "EPILOG", "")
@@ -34,6 +46,13 @@ def test_the_examples_of_the_help_can_be_parsed(name: str) -> None:
         words = line.replace("'", "").split()
         if words[0] == "nsightlens" and "--version" not in words:
             build_parser().parse_args(words[1:])
+
+
+def test_a_word_that_is_no_command_is_told_which_there_are(run: CommandLine) -> None:
+    """All of them."""
+    done = run("clasify")
+    assert done.code == 2
+    assert all(name in done.err for name in COMMANDS)
 
 
 def test_the_reference_page_has_every_command_and_option() -> None:
