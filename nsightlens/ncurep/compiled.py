@@ -10,13 +10,14 @@ holds beside its metrics.
 from __future__ import annotations
 
 import mmap
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.arrays import number_array, validity_of
+from nsightlens.arrays import LONGEST_TEXTS, number_array, validity_of
 from nsightlens.metric_store import (
     MetricColumn,
     MetricKind,
@@ -63,38 +64,52 @@ def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> Iterator
 def scan_compiled(scanner: ModuleType, job: ScanJob) -> Scanned:
     """Read all results with the compiled scanner."""
     index = job.container.index.columns
+    # Closed before the file is, whatever holds on to this frame: the error of damage does.
+    with closing(
+        scanner.Builder(
+            job.buffer,
+            len(index),
+            _canonical(job.container.strings),
+            _wanted(job),
+            1 | (_RULES_PART | _NVTX_PART if job.has_side_tables else 0),
+        )
+    ) as builder:
+        refused, end = _scan_windows(builder, job, index)
+        if len(refused) > _MOST_REFUSED:
+            return scan_pure(job)
+        found = _scanned(builder.finish(), job, index)
+    return _with_refused(found, refused, end) if refused else found
+
+
+def _scan_windows(
+    builder: Any, job: ScanJob, index: NDArray[np.int64]
+) -> tuple[dict[int, Scanned], int]:
+    """Scan all entries.
+
+    Returns
+    -------
+    refused
+        What the pure-Python scanner made of each entry that the builder refused, by launch; more
+        than `_MOST_REFUSED` where it is to read the file.
+    end
+        Number of sound launches before the damage.
+    """
     extents = np.ascontiguousarray(index[:, 1:3])
     kinds = (index[:, 0] + 1).astype(np.uint8)
-    builder = scanner.Builder(
-        job.buffer,
-        len(index),
-        _canonical(job.container.strings),
-        _wanted(job),
-        1 | (_RULES_PART | _NVTX_PART if job.has_side_tables else 0),
-    )
     refused: dict[int, Scanned] = {}
-    end = len(index)
     for first, last in _windows(extents):
         row = first
         while row < last:
             row += builder.scan(row, kinds[row:last], extents[row:last])
             if row == last:
                 break
-            if len(refused) == _MOST_REFUSED:
-                return scan_pure(job)
-            refused[row] = scan_entries(job, [job.container.index[row]], row)
-            if refused[row].damage is not None:
-                end = row
-                break
+            refused[row] = scan_entries(job, job.container.index.entries(row, row + 1), row)
+            if refused[row].damage is not None or len(refused) > _MOST_REFUSED:
+                return refused, row
             row += 1
         _release(job.buffer, int(extents[first, 0]), int(extents[last - 1, 1]))
-        job.tick(min(row, end))
-        if end < last:
-            break
-    found = _scanned(builder.finish(), job, index)
-    if not refused:
-        return found
-    return _with_refused(found, refused, end)
+        job.tick(last)
+    return refused, len(index)
 
 
 def _canonical(strings: list[str]) -> NDArray[np.uint32]:
@@ -109,11 +124,7 @@ def _wanted(job: ScanJob) -> bytes:
     scalars = [True] * len(strings)
     if job.metrics is not None:
         scalars = [bool(job.metrics(name)) for name in strings]
-    asked = job.instances
-    if callable(asked):
-        instances = [bool(asked(name)) for name in strings]
-    else:
-        instances = [bool(asked)] * len(strings)
+    instances = job.instances or [False] * len(strings)
     # Which occurrence of a metric is its last is told by its scalars.
     return bytes(
         _SCALAR_WANTED * (scalar or instance) + _INSTANCES_WANTED * instance
@@ -142,33 +153,42 @@ def _with_refused(found: Scanned, refused: Mapping[int, Scanned], end: int) -> S
     """Put the rows that the pure-Python scanner read between those of the compiled one."""
     pieces = []
     first = 0
+    (part,) = found.store.parts
+    cut_store = _StoreCutter(part)
     for row, piece in refused.items():
-        pieces += [_cut(found, first, row), piece]
+        pieces += [_cut(found, cut_store, first, row), piece]
         first = row + 1
-    pieces.append(_cut(found, first, max(first, end)))
+    pieces.append(_cut(found, cut_store, first, max(first, end)))
     return concat_scanned(pieces)
 
 
-def _cut(found: Scanned, first: int, last: int) -> Scanned:
+class _StoreCutter:
+    """Gives the metrics of consecutive launches, without those that none of them has."""
+
+    def __init__(self, part: StorePart) -> None:
+        self._part = part
+        self._columns = list(part.columns.items())
+        # Together, as a look at every column for every cut would take longer than reading.
+        kinds = [column.kind for column in part.columns.values()]
+        self._kinds = np.array(kinds, dtype=np.uint8).reshape(len(kinds), part.launch_count)
+
+    def __call__(self, first: int, last: int) -> StorePart:
+        found = np.flatnonzero(self._kinds[:, first:last].any(axis=1))
+        columns = {
+            name: MetricColumn(column.raw[first:last], column.kind[first:last])
+            for name, column in (self._columns[i] for i in found.tolist())
+        }
+        return StorePart(last - first, columns, self._part.texts)
+
+
+def _cut(found: Scanned, cut_store: _StoreCutter, first: int, last: int) -> Scanned:
     """Return the launches in ``[first, last)``."""
-    parts = [
-        StorePart(
-            last - first,
-            {
-                name: MetricColumn(column.raw[first:last], column.kind[first:last])
-                for name, column in part.columns.items()
-                if column.kind[first:last].any()
-            },
-            part.texts,
-        )
-        for part in found.store.parts
-    ]
     return Scanned(
         launches=found.launches.slice(first, last - first),
         rules=_cut_side(found.rules, first, last),
         nvtx=_cut_side(found.nvtx, first, last),
         instances=_cut_side(found.instances, first, last),
-        store=MetricStore(tuple(parts)),
+        store=MetricStore((cut_store(first, last),)),
         damage=None,
     )
 
@@ -248,7 +268,10 @@ _DTYPES: dict[str, type[np.generic]] = {
 
 def _text(column: tuple[Any, Any], is_valid: NDArray[np.bool_] | None = None) -> pa.StringArray:
     """Return text that lies in one buffer as an Arrow array; the C code found it to be UTF-8."""
-    offsets = np.frombuffer(column[0], dtype=np.int64).astype(np.int32)
+    places = np.frombuffer(column[0], dtype=np.int64)
+    if len(places) and places[-1] > LONGEST_TEXTS:
+        raise pa.ArrowCapacityError(f"a column has {places[-1]} bytes of text")
+    offsets = places.astype(np.int32)
     validity, null_count = validity_of(is_valid)
     return pa.StringArray.from_buffers(
         max(len(offsets) - 1, 0),

@@ -105,6 +105,15 @@ def test_a_file_of_refused_entries_is_left_to_the_other_scanner(tmp_path: Path) 
     assert not check_twins(path)
 
 
+def test_a_cut_file_of_refused_entries_is_salvaged(tmp_path: Path) -> None:
+    """The file can be let go of although the error of the damage remembers who read it."""
+    launches = [LaunchSpec(name=f"k{i}\udcff", metrics={"a": i}) for i in range(100)]
+    path = twin_bytes(launches, tmp_path)
+    path.write_bytes(path.read_bytes()[:-3])
+    check_twins(path)
+    assert len(outcome(path, "c", "salvage")["launches"]["kind"]) == 99
+
+
 def test_launches_that_share_no_metric_do_not_blow_up(tmp_path: Path) -> None:
     """A column of all launches for every name would be a thousand times the file."""
     launches = [LaunchSpec(metrics={f"metric_{i}": float(i)}) for i in range(2500)]
