@@ -61,5 +61,5 @@ SCANNER = Extension(
 setup(
     ext_modules=[SCANNER] if is_wanted() else [],
     cmdclass={"build_ext": BuildIfPossible, "bdist_wheel": TagWhatWasBuilt},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if HAS_STABLE_ABI else {},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if is_wanted() and HAS_STABLE_ABI else {},
 )

@@ -22,6 +22,8 @@ def keep(target: str, data: bytes, error: BaseException) -> Path:
     """Keep the input that made a target fail, beside the traceback, and return its path."""
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{target}-{_kind(error)}"
+    if path.exists():
+        path.touch()  # it was met again: `since` is to count it
     if not path.exists() or len(data) < path.stat().st_size:
         path.write_bytes(data)
         trace = "".join(traceback.format_exception(error))

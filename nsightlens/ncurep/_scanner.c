@@ -1257,19 +1257,19 @@ static bool set_up(Builder *builder, Py_ssize_t launch_count, const Py_buffer *c
 
 static PyObject *builder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"buffer", "launch_count", "canonical", "wanted", "parts", NULL};
+    static char *names[] = {"buffer", "launch_count", "canonical", "wanted", "options", NULL};
     Py_buffer file, canonical, wanted;
     Py_ssize_t launch_count;
-    int parts;
+    int options;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*ny*y*i:Builder", names, &file, &launch_count,
-                                     &canonical, &wanted, &parts))
+                                     &canonical, &wanted, &options))
         return NULL;
     Builder *builder = (Builder *)PyType_GenericAlloc(type, 0); /* all zero */
     if (builder == NULL) {
         PyBuffer_Release(&file);
     } else {
         builder->file = file;
-        builder->options = (uint8_t)parts;
+        builder->options = (uint8_t)options;
         if (!set_up(builder, launch_count, &canonical, &wanted))
             Py_CLEAR(builder);
     }
@@ -1317,11 +1317,14 @@ static PyObject *builder_scan(PyObject *self, PyObject *args)
     Builder *builder = (Builder *)self;
     Py_ssize_t first_row;
     Py_buffer kinds, extents;
-    if (!is_usable(builder) || !PyArg_ParseTuple(args, "ny*y*:scan", &first_row, &kinds, &extents))
+    if (!PyArg_ParseTuple(args, "ny*y*:scan", &first_row, &kinds, &extents))
         return NULL;
     size_t count = (size_t)kinds.len, row = (size_t)first_row, done = 0;
     Entry *entries = NULL;
-    if (first_row < 0 || row < builder->tables[LAUNCH_TABLE].row_count
+    /* Asked after the arguments are there: to get them may run any code, such as `close`. */
+    if (!is_usable(builder))
+        ;
+    else if (first_row < 0 || row < builder->tables[LAUNCH_TABLE].row_count
         || row > builder->launch_count || count > builder->launch_count - row)
         PyErr_SetString(PyExc_ValueError, "these rows are not free");
     else
@@ -1481,7 +1484,7 @@ static PyObject *builder_close(PyObject *self, PyObject *unused)
 }
 
 PyDoc_STRVAR(BUILDER_DOC,
-    "Builder(buffer, launch_count, canonical, wanted, parts)\n--\n\n"
+    "Builder(buffer, launch_count, canonical, wanted, options)\n--\n\n"
     "Scans the results of a file into the columns of its tables.");
 
 static PyMethodDef BUILDER_METHODS[] = {

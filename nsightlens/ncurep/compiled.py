@@ -42,7 +42,7 @@ _WINDOW = 32 << 20
 _MOST_REFUSED = 64
 """Beyond so many refused entries, the file is one for the other scanner."""
 
-_RULES_PART, _NVTX_PART = 2, 4
+_RULES_OPTION, _NVTX_OPTION = 2, 4
 _SCALAR_WANTED, _INSTANCES_WANTED = 1, 2
 
 
@@ -71,7 +71,7 @@ def scan_compiled(scanner: ModuleType, job: ScanJob) -> Scanned:
             len(index),
             _canonical(job.container.strings),
             _wanted(job),
-            1 | (_RULES_PART | _NVTX_PART if job.has_side_tables else 0),
+            _RULES_OPTION | _NVTX_OPTION if job.has_side_tables else 0,
         )
     ) as builder:
         refused, end = _scan_windows(builder, job, index)
@@ -206,6 +206,8 @@ def _scanned(found: Mapping[str, Any], job: ScanJob, index: NDArray[np.int64]) -
     metrics = found["metric"]
     columns = {}
     for name in np.frombuffer(found["metric_order"], dtype=np.uint32).tolist():
+        if job.metrics is not None and not job.metrics(strings[name]):
+            continue  # scanned only because its instances were asked for
         raw, kind, kinds = metrics[name]
         columns[strings[name]] = MetricColumn(
             np.frombuffer(raw, dtype=np.uint64), np.frombuffer(kind, dtype=np.uint8), kinds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.mutate import DAMAGES, mutants
@@ -14,6 +14,8 @@ from nsightlens.ncurep.scanner import compiled_scanner
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from nsightlens.ncurep.scanner import ScannerName
 
 pytestmark = pytest.mark.skipif(
     compiled_scanner() is None, reason="this installation has no compiled scanner"
@@ -95,6 +97,36 @@ def test_what_the_compiled_scanner_refuses_is_read_all_the_same(tmp_path: Path) 
         "first", "second\\xff", "third", "fourth\\x80", "fifth",
     ]  # fmt: skip
     assert [row[0] for row in found["metrics"] if row[1] == "a"] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"metrics": lambda name: name in {"a", "metric_3"}},
+        {"metrics": lambda name: name == "b", "instances": lambda name: name == "a"},
+        {"metrics": lambda _: False, "instances": True},
+        {"instances": None, "has_side_tables": False},
+        {"instances": lambda name: name == "only"},
+    ],
+)
+def test_a_part_of_a_file_is_read_alike(wanted: dict[str, Any], tmp_path: Path) -> None:
+    """Which metrics and instances are kept does not depend on who reads."""
+    for i, data in enumerate(small_reports()):
+        path = tmp_path / f"{i}.ncu-rep"
+        path.write_bytes(data)
+        assert outcome(path, "c", "raise", **wanted) == outcome(path, "python", "raise", **wanted)
+
+
+@pytest.mark.parametrize("scanner", ["c", "python"])
+def test_an_error_of_the_caller_gets_through(scanner: ScannerName, tmp_path: Path) -> None:
+    """Whoever is told of the progress may stop the reading, and the file is let go of."""
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt(f"{done} of {total}")
+
+    path = twin_bytes([LaunchSpec(metrics={"a": 1})], tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        read_columns(path, progress=stop, scanner=scanner)
 
 
 def test_a_file_of_refused_entries_is_left_to_the_other_scanner(tmp_path: Path) -> None:

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 OnError = Literal["raise", "salvage"]
 
 
-def outcome(path: Path, scanner: ScannerName, on_error: OnError) -> dict[str, Any]:
-    """Return all that a scanner makes of a file: every table and the damage, or the error."""
+def outcome(path: Path, scanner: ScannerName, on_error: OnError, **wanted: Any) -> dict[str, Any]:
+    """Return all that a scanner makes of a file: every table and the damage, or the error.
+
+    ``wanted`` are further arguments of `read_columns`; by default everything is.
+    """
+    wanted = {"instances": True, **wanted}
     try:
-        found = read_columns(path, instances=True, on_error=on_error, scanner=scanner)
+        found = read_columns(path, on_error=on_error, scanner=scanner, **wanted)
     except NsightLensError as error:
         return {"error": (type(error).__name__, str(error))}
     return {

@@ -46,7 +46,7 @@ _scanner = pytest.importorskip(
 )
 
 SCALARS, INSTANCES = 1, 2
-EVERYTHING = 7
+EVERYTHING = 6
 NAME_COUNT = 8
 
 
@@ -69,7 +69,7 @@ def scan(
     *results: bytes,
     kind: str = "kernel",
     wanted: int = SCALARS | INSTANCES,
-    parts: int = EVERYTHING,
+    options: int = EVERYTHING,
 ) -> tuple[int, Any]:
     """Scan results that lie one behind the other; return how many it took, and the builder."""
     buffer = exact(b"".join(results))
@@ -77,7 +77,7 @@ def scan(
     extents = np.column_stack([stops - [len(result) for result in results], stops])
     builder = _scanner.Builder(
         buffer, len(results), np.arange(NAME_COUNT, dtype=np.uint32), bytes([wanted] * NAME_COUNT),
-        parts,
+        options,
     )  # fmt: skip
     kinds = bytes([KINDS.index(kind) + 1] * len(results))
     return builder.scan(0, kinds, extents.astype(np.int64)), builder
@@ -260,12 +260,12 @@ def test_the_last_of_two_fields_counts_and_two_messages_are_merged() -> None:
     assert rows(launch, "grid_x", "grid_y", "grid_z") == [(4, 9, 1)]
 
 
-def test_parts_that_are_not_wanted_are_stepped_over() -> None:
+def test_what_is_not_wanted_is_stepped_over() -> None:
     """Rules and NVTX may then hold anything, as long as they lie inside the result."""
     broken = b"\xff" * 9
     result = kernel(message_field(19, broken), message_field(21, broken))
     assert scan(result)[0] == 0
-    found = tables_of(result, parts=1)
+    found = tables_of(result, options=0)
     assert found["launch"]["has_nvtx"] == [1]
     assert found["rule"]["launch"] == found["nvtx_domain"]["launch"] == []
 
@@ -567,7 +567,7 @@ def test_running_out_of_memory_is_said_as_python_says_it() -> None:
         from nsightlens.ncurep import _scanner
         result = b"\\x22\\x02\\x08\\x00"
         buffer = result + bytes(20_000_000)
-        builder = _scanner.Builder(buffer, 20_000_000, np.zeros(1, np.uint32), b"\\1", 7)
+        builder = _scanner.Builder(buffer, 20_000_000, np.zeros(1, np.uint32), b"\\1", 6)
         assert builder.scan(0, b"\\2", np.array([0, 0])) == 1
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
@@ -854,3 +854,16 @@ def test_results_of_a_damaged_file_that_it_accepts_the_other_scanner_accepts_too
                 read_in_python(result, entry.kind)
                 accepted += 1
     assert accepted > 0 or kind == "beginning cut"
+
+
+def test_a_builder_that_its_arguments_close_scans_nothing() -> None:
+    """An argument is asked for its number, and whatever that runs may close the builder."""
+    builder = _scanner.Builder(bytes(4), 1, b"", b"", EVERYTHING)
+
+    class Closing:
+        def __index__(self) -> int:
+            builder.close()
+            return 0
+
+    with pytest.raises(ValueError, match="closed"):
+        builder.scan(Closing(), b"\1", np.array([0, 4], dtype=np.int64))
