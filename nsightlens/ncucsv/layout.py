@@ -123,6 +123,8 @@ def find_tables(lines: Sequence[str]) -> list[RawTable]:
     end = len(lines)
     for start, (text, delimiter, is_quoted) in reversed(starts):
         header = tuple(split_line(text, delimiter))
+        if "ID" not in header:
+            continue  # its names stand in one cell with something of another delimiter
         tables.append(RawTable(header, start + 1, delimiter, is_quoted, lines[start + 1 : end]))
         end = start
     return tables[::-1]

@@ -278,3 +278,10 @@ def test_nvtx_columns_are_taken_apart_by_the_fields_in_their_names() -> None:
     (other,) = read(f"{header}\n{row.replace(':none', '')}").launches
     assert other.nvtx == ()
     assert other.nvtx_text is not None
+
+
+def test_a_header_in_two_delimiters_is_none() -> None:
+    """Its names are there, but no cell is called ID: it is told as text without a table."""
+    text = '"","ID"\t"Process ID"\t"Process Name"\n"",""\t"1"\t"a"\n'
+    with pytest.raises(NotAReportError):
+        read_ncu_csv("a.csv", text)
