@@ -19,6 +19,7 @@ from nsightlens.cli.exit_codes import ExitCode, code_of
 from nsightlens.cli.interrupt import was_interrupted
 from nsightlens.cli.talk import let_go_of, say, tell
 from nsightlens.errors import NsightLensError
+from nsightlens.no_pandas import keep_pandas_out
 
 if TYPE_CHECKING:
     import argparse
@@ -98,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code; see `nsightlens.cli.exit_codes`.
     """
     if argv is None:
-        _keep_pandas_out()
+        keep_pandas_out()  # the process is ours alone
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(words)
@@ -123,25 +124,6 @@ def _run(words: Sequence[str]) -> int:
         return ExitCode.USAGE
     args.verbose = getattr(args, "verbose", False)
     return int(COMMANDS[args.command].run(args))
-
-
-class _NoPandas:
-    """A finder of modules that finds no pandas."""
-
-    def find_spec(self, name: str, *_: object) -> None:
-        """Refuse pandas; leave everything else to the other finders."""
-        if name == "pandas":
-            raise ModuleNotFoundError("the command line does without pandas", name=name)
-
-
-def _keep_pandas_out() -> None:
-    """Keep pyarrow from importing pandas in a process that is ours alone.
-
-    Where pandas is installed, pyarrow imports it at the first conversion of a Python list or a
-    NumPy array, only to see whether it is a Series. That takes longer than classifying a report.
-    """
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas())
 
 
 def _told(error: BaseException, *, debug: bool) -> ExitCode:

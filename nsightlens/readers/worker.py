@@ -25,15 +25,11 @@ __all__ = ["Worker", "WorkerDiedError", "is_worker", "serve"]
 
 Result = TypeVar("Result")
 
-# Where pandas is installed, pyarrow imports it at the first conversion: a second of start-up.
 _BOOT = """
 import sys
 sys.path[:] = {path!r}
-class NoPandas:
-    def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError("a worker does without pandas", name=name)
-sys.meta_path.insert(0, NoPandas())
+from nsightlens.no_pandas import keep_pandas_out
+keep_pandas_out()
 from nsightlens.readers.worker import serve
 serve()
 """
