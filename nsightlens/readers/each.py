@@ -7,6 +7,7 @@ stands among them as its error.
 from __future__ import annotations
 
 import os
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ __all__ = ["read_each"]
 WORTH_A_POOL_S = 4.0
 """[s] Of reading one after another. To start a process takes half a second of a processor, and to
 send a small report from there a quarter of the time that it takes to read it."""
+_AHEAD = 2
+"""Reports in memory per one that is read at once: those behind a slow one must not pile up."""
 _PER_REPORT_S = 0.03  # its tables, whatever it holds; as the rates, measured on real reports
 _PURE_BYTES_PER_S = 30e6
 _COMPILED_BYTES_PER_S = 1e9
@@ -64,9 +67,13 @@ def read_each(
 
     pool = Pool(count, options, progress)
     try:
-        reading = [pool.start(name) for name in names]
-        for name, result in zip(names, reading, strict=True):
-            yield _outcome(result, name)
+        reading: deque[tuple[Callable[[], Report], str]] = deque()
+        for name in names:
+            if len(reading) == count * _AHEAD:
+                yield _outcome(*reading.popleft())
+            reading.append((pool.start(name), name))
+        while reading:
+            yield _outcome(*reading.popleft())
     finally:
         pool.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from nsightlens.readers.source import lies_on_disk, size_of
 from nsightlens.readers.worker import Worker, WorkerDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from nsightlens.readers.read import Progress, ReadOptions
     from nsightlens.report import Report
@@ -29,11 +30,10 @@ def _needs_process(name: str, options: ReadOptions) -> bool:
     """Tell whether threads that read such a report would wait for one another.
 
     They do for Python code: the pure scanner, and the tables of small reports. The compiled
-    scanner leaves the interpreter to others. NVIDIA's reader needs a process in any case. A pipe,
-    a URL and standard input belong to this process.
+    scanner leaves the interpreter to others. NVIDIA's reader needs a process in any case.
     """
     is_slow = options.reader == "ncu_report" or compiled_scanner() is None
-    return lies_on_disk(name) and (is_slow or size_of(name) < _LARGE)
+    return is_slow or size_of(name) < _LARGE
 
 
 class Pool:
@@ -53,34 +53,43 @@ class Pool:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="nsightlens")
         self._lock = threading.Lock()
         self._is_closed = False
-        self._workers: list[Worker] = []
+        self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
 
     def start(self, name: str) -> Callable[[], Report]:
-        """Begin to read a report; return the function that waits for it."""
+        """Begin to read a report; return the function that waits for it.
+
+        What does not lie on a disk is read when that function is called, by who calls it: nothing
+        can end the wait of another thread for a pipe, not even an interrupt.
+        """
+        if not lies_on_disk(name):
+            return partial(read_here, name, self._options, self._progress)
         if not _needs_process(name, self._options):
             return self._threads.submit(read_here, name, self._options, self._progress).result
         return self._threads.submit(self._read_in_worker, name).result
 
     def _read_in_worker(self, name: str) -> Report:
-        worker = self._take_worker()
         progress = self._progress
         try:
-            return worker.call(
-                read_report,
-                name,
-                self._options,
-                progress=None if progress is None else partial(progress, name),
-            )
+            with self._worker() as worker:
+                return worker.call(
+                    read_report,
+                    name,
+                    self._options,
+                    progress=None if progress is None else partial(progress, name),
+                )
         except WorkerDiedError as died:
-            problem = f"the process that read it {died}"
+            problem = f"the process that was to read it {died}"
             advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
             raise ReaderFailedError(shown_path(name), problem, advice) from died
+
+    @contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        worker = self._take_worker()
+        try:
+            yield worker
         finally:
-            if worker.is_idle and self._options.reader != "ncu_report":
-                self._idle.append(worker)
-            else:  # it is of no more use, or NVIDIA's reader has filled its memory
-                worker.kill()
+            self._give_back(worker)
 
     def _take_worker(self) -> Worker:
         with self._lock:
@@ -89,18 +98,27 @@ class Pool:
             if self._idle:
                 return self._idle.pop()
             worker = Worker()
-            self._workers.append(worker)
+            self._workers.add(worker)
             return worker
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._lock:
+            if worker.is_idle and self._options.reader != "ncu_report":
+                self._idle.append(worker)
+                return
+            self._workers.remove(worker)
+        # It is of no more use, or NVIDIA's reader has filled its memory.
+        worker.close()
 
     def close(self) -> None:
         """End whatever still runs and wait for it."""
         with self._lock:
             self._is_closed = True
-        for worker in self._workers:
-            worker.kill()
+            for worker in self._workers:
+                worker.kill()
         self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
-            worker.__exit__(None, None, None)
+            worker.close()
 
 
 def _one_at_a_time(progress: Progress) -> Progress:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ serve()
 
 
 class WorkerDiedError(Exception):
-    """The process ended before it answered; the message says how."""
+    """The process ended before it answered, or did not start; the message says how."""
 
 
 class WorkerTraceback(Exception):  # noqa: N818 - the cause of an error, no error by itself
@@ -50,18 +50,23 @@ class Worker:
 
     Raises
     ------
-    OSError
+    WorkerDiedError
         No process could be started.
     """
 
     def __init__(self) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT.format(path=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-        )
+        with ExitStack() as opened:
+            try:
+                self._said = opened.enter_context(tempfile.TemporaryFile())
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _BOOT.format(path=sys.path)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._said,
+                )
+            except OSError as error:
+                raise WorkerDiedError(f"did not start: {error.strerror or error}") from error
+            opened.pop_all()  # close() closes it
         self.is_idle = True
 
     def __enter__(self) -> Worker:
@@ -70,6 +75,10 @@ class Worker:
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, whatever it does, and let go of all that belongs to it."""
         self.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._said):
@@ -128,7 +137,7 @@ class Worker:
         try:
             pickle.dump(task, stream, pickle.HIGHEST_PROTOCOL)
             stream.flush()
-        except BrokenPipeError:
+        except OSError:  # EPIPE; on Windows EINVAL
             raise WorkerDiedError(self._how_it_ended()) from None
 
     def _next_answer(self) -> tuple[str, Any]:

@@ -78,6 +78,25 @@ def test_an_interrupt_leaves_no_half_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [report]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_an_interrupt_ends_the_wait_for_a_pipe(tmp_path: Path) -> None:
+    """Also where other reports are read side by side."""
+    report = write_report(tmp_path, [gemm_launch()])
+    pipe = tmp_path / "pipe.ncu-rep"
+    os.mkfifo(pipe)
+    with subprocess.Popen(
+        [*COMMAND, "info", str(pipe), str(report), "--jobs", "2"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        writer = os.open(pipe, os.O_WRONLY)  # waits until the pipe is being read
+        try:
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            os.close(writer)
+        assert (process.returncode, told) == (130, "nsightlens: error: interrupted\n")
+
+
 _SWALLOWING = """\
 import os, signal, sys
 class Finder:

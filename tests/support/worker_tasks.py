@@ -80,7 +80,14 @@ def read_or_die(
     return read_report(name, options, progress=progress)
 
 
+def read_natively(
+    name: str, options: ReadOptions, *, progress: Callable[[int, int], None] | None = None
+) -> Report:
+    """Read a report with the native reader, whichever was asked for."""
+    return read_report(name, options._replace(reader="native"), progress=progress)
+
+
 def die_of_file(path: str, *_: Any, **__: Any) -> None:
     """End the process as a reader does that a file makes crash."""
-    assert Path(path).exists()
+    assert Path(path).exists(), path
     os._exit(1)

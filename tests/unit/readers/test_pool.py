@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import shutil
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +21,7 @@ from nsightlens.readers.worker import Worker
 from nsightlens.report import Report
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TABLES = ("launches", "stalls", "rules", "nvtx", "sessions", "metrics", "instances")
@@ -107,22 +110,68 @@ def test_a_process_that_ends_costs_only_its_own_report(tmp_path: Path) -> None:
     shutil.copy(first, deadly)
     found = list(open_each([deadly, second, third], jobs=2))
     assert isinstance(found[0], ReaderFailedError)
-    assert f"{deadly}: the process that read it ended with exit code 9" in str(found[0])
+    assert f"{deadly}: the process that was to read it ended with exit code 9" in str(found[0])
     assert [len(one) for one in found[1:] if isinstance(one, Report)] == [1, 2]
 
 
-@pytest.mark.usefixtures("only_processes")
-def test_who_stops_listening_ends_the_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As an interrupt does, whatever they are busy with."""
-    started: list[Worker] = []
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
+    """Return the processes that the pool has started so far."""
+    workers: list[Worker] = []
 
     def remembered() -> Worker:
-        started.append(Worker())
-        return started[-1]
+        workers.append(Worker())
+        return workers[-1]
 
     monkeypatch.setattr(pool, "Worker", remembered)
+    return workers
+
+
+@pytest.mark.parametrize("name", ["1.ncu-rep", "deadly.ncu-rep"])
+def test_a_process_of_no_more_use_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[Worker], name: str
+) -> None:
+    """Neither pipes nor a temporary file nor a zombie: there may be thousands of reports."""
+    reader = worker_tasks.read_natively if name == "1.ncu-rep" else worker_tasks.read_or_die
+    monkeypatch.setattr(pool, "read_report", reader)
+    path = write_report(tmp_path, [gemm_launch()], name=name)
+    reading = pool.Pool(1, ReadOptions(reader="ncu_report"), None)
+    try:
+        result = reading.start(str(path))
+        if name == "1.ncu-rep":
+            assert len(result()) == 1
+        else:
+            with pytest.raises(ReaderFailedError):
+                result()
+        (worker,) = started
+        process = worker._process
+        assert process.returncode is not None
+        for stream in (process.stdin, process.stdout, worker._said):
+            assert stream is not None
+            assert stream.closed
+    finally:
+        reading.close()
+
+
+def test_a_process_that_does_not_start_is_not_the_fault_of_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no more files can be opened, no report is said to be unreadable."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    paths = three_reports(tmp_path)
+    monkeypatch.setattr("subprocess.Popen", refused)
+    for error in open_each(paths, jobs=2):
+        assert isinstance(error, ReaderFailedError)
+        assert "the process that was to read it did not start: Too many open files." in str(error)
+        assert "--jobs 1" in str(error)
+
+
+@pytest.mark.usefixtures("only_processes")
+def test_who_stops_listening_ends_the_processes(tmp_path: Path, started: list[Worker]) -> None:
+    """As an interrupt does, whatever they are busy with."""
     first, second, _ = three_reports(tmp_path)
     endless = second.rename(tmp_path / "endless.ncu-rep")
     reading = each.read_each([str(first), str(endless)], ReadOptions(), jobs=2)
@@ -167,8 +216,6 @@ def test_a_pool_is_taken_only_where_it_pays(
         ("compiled", "large", {}, False),
         ("compiled", "small", {}, True),
         ("compiled", "large", {"reader": "ncu_report"}, True),
-        (None, "-", {}, False),
-        (None, "memory://small", {}, False),
     ],
 )
 def test_a_process_is_taken_only_where_threads_would_wait_for_one_another(
@@ -179,13 +226,50 @@ def test_a_process_is_taken_only_where_threads_would_wait_for_one_another(
     options: dict[str, Any],
     is_needed: bool,
 ) -> None:
-    """And where another process finds what is read."""
+    """The compiled scanner leaves the interpreter to others."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pool, "compiled_scanner", lambda: scanner)
     (tmp_path / "small").write_bytes(b"NVR")
     with (tmp_path / "large").open("wb") as file:
         file.truncate(20 << 20)
     assert pool._needs_process(name, ReadOptions(**options)) is is_needed
+
+
+def test_what_lies_on_no_disk_is_read_by_who_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its turn: an interrupt ends the wait of the main thread for a pipe, and of no other."""
+    readers: dict[str, threading.Thread] = {}
+
+    def noted(name: str, *_: object) -> str:
+        readers[name] = threading.current_thread()
+        return name
+
+    monkeypatch.setattr(pool, "read_here", noted)
+    monkeypatch.setattr(pool, "_needs_process", lambda *_: False)
+    disk = str(write_report(tmp_path, [gemm_launch()]))
+    gone = str(tmp_path / "gone")
+    names = ["-", disk, "memory://small", gone]
+    assert [str(one) for one in each.read_each(names, ReadOptions(), jobs=4)] == names
+    here = [name for name, thread in readers.items() if thread is threading.current_thread()]
+    assert here == ["-", "memory://small", gone]
+
+
+def test_only_a_few_reports_are_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are: what nobody has taken yet stays in memory."""
+    begun: list[str] = []
+
+    def begin(_: pool.Pool, name: str) -> Callable[[], str]:
+        begun.append(name)
+        return lambda: name
+
+    monkeypatch.setattr(pool.Pool, "start", begin)
+    names = [f"{i}.ncu-rep" for i in range(20)]
+    taken: list[str] = []
+    for report in each.read_each(names, ReadOptions(), jobs=3):
+        assert len(begun) - len(taken) <= 6
+        taken.append(str(report))
+    assert taken == begun == names
 
 
 def test_less_than_no_jobs_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import signal
 from typing import TYPE_CHECKING
 
@@ -68,6 +70,21 @@ def test_a_worker_that_leaves_is_told_with_its_last_words() -> None:
             worker.call(worker_tasks.leave, 3)
         assert not worker.is_idle
         with pytest.raises(WorkerDiedError, match="exit code 3"):
+            worker.call(worker_tasks.add, 1, 2)
+
+
+def test_a_task_that_cannot_be_sent_to_an_ended_process_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Windows says of a pipe that nobody reads that the argument is invalid."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    with Worker() as worker:
+        worker.kill()
+        monkeypatch.setattr(pickle, "dump", refused)
+        with pytest.raises(WorkerDiedError, match=r"was ended by|ended with"):
             worker.call(worker_tasks.add, 1, 2)
 
 
