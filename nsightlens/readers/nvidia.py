@@ -45,6 +45,8 @@ __all__ = ["report_from_ncu_report"]
 # Its numbers of the kinds of message, as the file has them.
 _SEVERITIES = {0: 0, 1: 1, 3: 2, 4: 3, 2: 4}
 
+_PROC_SELF = "/proc/self/"
+
 _NATIVE = "Read it with --reader native (in Python: reader='native'), which says what is wrong."
 
 
@@ -83,13 +85,14 @@ def report_from_ncu_report(
     if is_worker():  # one of a pool, which takes another for the next file
         return report_of_columns(read_with_ncu_report(path, shown, wanted, progress=progress))
     # The worker's /proc/self is not ours.
-    place = path.replace("/proc/self/", f"/proc/{os.getpid()}/", 1)
+    is_ours = path.startswith(_PROC_SELF)
+    place = f"/proc/{os.getpid()}/{path.removeprefix(_PROC_SELF)}" if is_ours else path
     try:
         with Worker() as worker:
             columns = worker.call(read_with_ncu_report, place, shown, wanted, progress=progress)
         return report_of_columns(columns)
     except WorkerDiedError as died:
-        problem = f"NVIDIA's reader did not survive it: its process {died}"
+        problem = f"NVIDIA's reader gives nothing: its process {died}"
         raise ReaderFailedError(shown_path(shown), problem, _NATIVE) from died
 
 

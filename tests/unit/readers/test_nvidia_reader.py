@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -178,6 +179,22 @@ def test_the_end_of_its_process_is_an_error(
     monkeypatch.setattr(nvidia, "read_with_ncu_report", worker_tasks.die_of_file)
     with pytest.raises(ReaderFailedError, match=r"report\.ncu-rep: .* ended with exit code 1"):
         open_report(path, reader="ncu_report")
+
+
+def test_only_a_file_of_this_process_is_renamed_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/proc/self is what each process calls itself; elsewhere in a path it is a folder."""
+    folder = tmp_path / "proc" / "self"
+    folder.mkdir(parents=True)
+    path = write_report(folder, [gemm_launch()])
+    monkeypatch.setattr(nvidia, "find_spec", lambda _: True)
+    monkeypatch.setattr(nvidia, "read_with_ncu_report", worker_tasks.die_of_file)
+    with pytest.raises(ReaderFailedError, match="ended with exit code 1"):
+        open_report(path, reader="ncu_report")
+    path.with_suffix(".gz").write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(ReaderFailedError, match="ended with exit code 1"):
+        open_report(path.with_suffix(".gz"), reader="ncu_report")
 
 
 def test_without_it_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
