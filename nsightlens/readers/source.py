@@ -1,7 +1,7 @@
 """What the user named, as a plain file: standard input, a pipe, a URL, a compressed file.
 
 A file on a disk is taken where it lies. Everything else is copied, decompressed if need be, into
-an anonymous temporary file, so that one reader that maps files reads them all. What may be copied
+a temporary file, so that one reader that maps files reads them all. What may be copied
 is bounded: a small file can expand to more than any disk holds.
 """
 
@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +52,7 @@ _CHUNK = 1 << 20  # [byte]
 # [byte] Of compressed data, what comes out is lost from the last such piece before damage on.
 _PIECE = 4096
 _SALVAGED_PIECE = 256
+_MORE_SPACE = "Set TMPDIR to a folder with more space, or give a plain file on a disk."
 HEAD = 4096
 """[byte] Enough to tell what a file is."""
 
@@ -131,7 +132,8 @@ def plain_file(given: str, *, salvage: bool = False) -> Iterator[PlainFile]:
     ReportNotFoundError
         It does not exist or cannot be read. For a path this is left to the reader of the file.
     CompressedReportError
-        Compressed data is damaged, or expands to more than there is space for.
+        Compressed data is damaged, or expands to more than there is space for; the copy of a pipe
+        or URL too.
     MissingExtraError
         It is a URL, and fsspec is not installed.
     """
@@ -148,6 +150,8 @@ def plain_file(given: str, *, salvage: bool = False) -> Iterator[PlainFile]:
     shown = shown_path(given)
     with _anonymous_file() as (file, path):
         warnings = _fill(file, source, shown, salvage=salvage)
+        with _full_disk_told(shown):
+            file.flush()
         file.seek(0)
         yield PlainFile(path, file.read(HEAD), warnings)
 
@@ -179,17 +183,31 @@ def _codec(head: bytes) -> str | None:
 
 @contextmanager
 def _anonymous_file() -> Iterator[tuple[IO[bytes], str]]:
-    """Give a temporary file and a path to it; nothing is left of it, however the process ends."""
+    """Give a temporary file and a path to it; nothing is left of it when the context ends.
+
+    Where the system names open files in /proc/self/fd, nothing is left of it either if the process
+    is killed: the file has no name. Elsewhere it has one, which only this process removes.
+    """
     import tempfile  # noqa: PLC0415 - as pyarrow below
 
     if Path("/proc/self/fd").is_dir():
-        with tempfile.TemporaryFile(prefix="nsightlens-") as file:
+        with _closed(tempfile.TemporaryFile(prefix="nsightlens-")) as file:
             yield file, f"/proc/self/fd/{file.fileno()}"
         return
     with tempfile.TemporaryDirectory(prefix="nsightlens-") as folder:
         path = Path(folder, "report")
-        with path.open("w+b") as file:
+        with _closed(path.open("w+b")) as file:
             yield file, str(path)
+
+
+@contextmanager
+def _closed(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Close a file at the end; on a full disk that says once more what was told already."""
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def _fill(
@@ -220,8 +238,6 @@ def _fill(
         raise
     except OSError as error:
         raise _unreadable(shown, error) from error
-    finally:
-        file.flush()
     return ()
 
 
@@ -284,9 +300,22 @@ def _copy(chunks: Iterator[bytes], file: IO[bytes], shown: str) -> None:
             raise CompressedReportError(shown, problem, "No report is that large: check the file.")
         if copied > free:
             problem = f"it needs more than the {free} bytes that may be taken in {folder}"
-            advice = "Set TMPDIR to a folder with more space, or give a plain file on a disk."
-            raise CompressedReportError(shown, problem, advice)
-        file.write(chunk)
+            raise CompressedReportError(shown, problem, _MORE_SPACE)
+        with _full_disk_told(shown):
+            file.write(chunk)
+
+
+@contextmanager
+def _full_disk_told(shown: str) -> Iterator[None]:
+    """Say of an error that it is the temporary file that cannot be written."""
+    import tempfile  # noqa: PLC0415 - as pyarrow above
+
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        problem = f"it could not be copied to {tempfile.gettempdir()}: {reason}"
+        raise CompressedReportError(shown, problem, _MORE_SPACE) from error
 
 
 def _open_pipe_or_file(path: str) -> IO[bytes]:

@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import sys
+import tempfile
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -169,6 +170,23 @@ def test_what_expands_without_end_is_refused(
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     with pytest.raises(CompressedReportError, match=r"needs more than the .* Set TMPDIR"):
         content_of(given)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("content", [CONTENT, b"NVR"], ids=["while", "behind"])
+def test_a_disk_that_fills_up_is_told_with_its_folder(
+    monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """Whether it is full while the copy is written or when its last bytes are: once, and so."""
+    full = Path("/dev/full").open("w+b")  # noqa: SIM115 - the reader closes it
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
+    with (
+        standard_input(monkeypatch, content),
+        pytest.raises(CompressedReportError, match=r"No space left on device\. Set TMPDIR") as told,
+    ):
+        content_of("-")
+    folder = tempfile.gettempdir()
+    assert str(told.value).startswith(f"-: it could not be copied to {folder}: No space left")
 
 
 def shutil_usage(free: int) -> Any:
