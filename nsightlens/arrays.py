@@ -12,9 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["number_array", "validity_of"]
+__all__ = ["LONGEST_TEXTS", "number_array", "text_array", "validity_of"]
+
+LONGEST_TEXTS = 2**31 - 1
+"""[byte] The most text that one Arrow array of strings holds."""
 
 
 def number_array(values: NDArray[Any], has_value: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -42,6 +47,25 @@ def number_array(values: NDArray[Any], has_value: NDArray[np.bool_] | None = Non
     return pa.Array.from_buffers(
         pa.from_numpy_dtype(values.dtype), len(values), [validity, content], null_count
     )
+
+
+def text_array(values: Iterable[str | None]) -> pa.StringArray:
+    """Return texts as an Arrow array, null for None.
+
+    Raises
+    ------
+    pyarrow.ArrowCapacityError
+        They are longer together than `LONGEST_TEXTS`, and Arrow made several arrays of them.
+
+    Examples
+    --------
+    >>> text_array(["a", None]).to_pylist()
+    ['a', None]
+    """
+    array = pa.array(values, type=pa.string())
+    if isinstance(array, pa.ChunkedArray):
+        raise pa.ArrowCapacityError(f"a column has {array.nbytes} bytes of text")
+    return array
 
 
 def validity_of(has_value: NDArray[np.bool_] | None) -> tuple[pa.Buffer | None, int]:

@@ -6,6 +6,7 @@ profiler stored (a collection that failed) is missing too.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class NumberColumns:
         self.store = store
         self.launch_count = store.launch_count
         self._missing = np.full(store.launch_count, np.nan)
+        self._missing.flags.writeable = False
         self._read: dict[str, NDArray[np.float64]] = {}
 
     def __contains__(self, metric: str) -> bool:
@@ -44,6 +46,14 @@ class NumberColumns:
             # `number` gives NaN where there is no value.
             self._read[metric] = sound(self.store.number(metric)[0])
         return self._read[metric]
+
+    @cached_property
+    def nothing(self) -> Evaluated:
+        """The column of formulas that have none of their metrics; one for all, not to be written.
+
+        Most columns of a short report are this one: a copy for each took more memory than the rest.
+        """
+        return Evaluated(self._missing, np.full(self.launch_count, -1, dtype=np.int32))
 
     def has_all(self, metrics: Iterable[str]) -> bool:
         """Say whether some launch has each of the metrics."""
@@ -97,12 +107,16 @@ def evaluate_first(formulas: Sequence[str], numbers: NumberColumns) -> Evaluated
     numbers
         The raw metrics.
     """
+    usable = [
+        (index, compiled)
+        for index, compiled in enumerate(map(formula, formulas))
+        if numbers.has_all(compiled.metrics)
+    ]
+    if not usable:
+        return numbers.nothing
     values = np.full(numbers.launch_count, np.nan)
     choice = np.full(numbers.launch_count, -1, dtype=np.int32)
-    for index, text in enumerate(formulas):
-        compiled = formula(text)
-        if not numbers.has_all(compiled.metrics):
-            continue
+    for index, compiled in usable:
         candidate = compiled.evaluate(numbers, numbers.launch_count)
         fills = (choice < 0) & ~np.isnan(candidate)
         values[fills] = candidate[fills]

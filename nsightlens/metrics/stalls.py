@@ -19,6 +19,8 @@ from nsightlens.metrics.columns import NumberColumns, count_array, evaluate_firs
 from nsightlens.tables import STALL_REASONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nsightlens.metric_store import MetricStore
@@ -91,18 +93,25 @@ def stall_profile(numbers: NumberColumns) -> StallProfile:
     """Read the warp states of every launch."""
     measured = evaluate_first(MEASURED["warp_cycles_per_issue"].formulas, numbers)
     profile = StallProfile(
-        cycles=np.stack([numbers(cycles_metric(r)) for r in STALL_REASONS]),
-        samples=np.stack([numbers(sample_metric(r)) for r in STALL_REASONS]),
-        samples_not_issued=np.stack(
-            [numbers(sample_metric(r, not_issued=True)) for r in STALL_REASONS]
+        cycles=_by_reason(numbers, [cycles_metric(r) for r in STALL_REASONS]),
+        samples=_by_reason(numbers, [sample_metric(r) for r in STALL_REASONS]),
+        samples_not_issued=_by_reason(
+            numbers, [sample_metric(r, not_issued=True) for r in STALL_REASONS]
         ),
-        latency=measured.values,
-        latency_choice=measured.choice,
+        latency=measured.values.copy(),
+        latency_choice=measured.choice.copy(),
     )
     is_summed = np.isnan(profile.latency) & profile.is_complete
     profile.latency[is_summed] = np.nansum(profile.cycles[:, is_summed], axis=0)
     profile.latency_choice[is_summed] = len(LATENCY_FORMULAS) - 1
     return profile
+
+
+def _by_reason(numbers: NumberColumns, metrics: Sequence[str]) -> NDArray[np.float64]:
+    columns = [numbers(metric) for metric in metrics]
+    if not any(metric in numbers for metric in metrics):  # one column stands for all, unwritten
+        return np.broadcast_to(columns[0], (len(columns), numbers.launch_count))
+    return np.stack(columns)
 
 
 def stall_table(store: MetricStore, report: pa.Array, launch_id: pa.Array) -> pa.Table:
@@ -121,7 +130,7 @@ def stall_table(store: MetricStore, report: pa.Array, launch_id: pa.Array) -> pa
         Schema `stalls_schema`; rows by launch, states in alphabetical order.
     """
     profile = stall_profile(NumberColumns(store))
-    is_known = ~np.isnan(np.stack([profile.cycles, profile.samples])).all(axis=0)
+    is_known = ~(np.isnan(profile.cycles) & np.isnan(profile.samples))
     launch, reason = np.nonzero(is_known.T)
 
     def number(values: NDArray[np.float64]) -> pa.Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.arrays import number_array
+from nsightlens.arrays import number_array, text_array
 from nsightlens.metric_store import MetricColumn, MetricKind, StorePart
 from nsightlens.ncurep.container import KINDS
 from nsightlens.ncurep.model import ScalarColumns, ValueKind
@@ -197,9 +197,7 @@ def _encoded(texts: Iterable[str | None]) -> pa.DictionaryArray:
     """Return a column of `REPEATED_TEXT`."""
     index_of: dict[str, int] = {}
     indices = [None if one is None else index_of.setdefault(one, len(index_of)) for one in texts]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(indices, type=pa.int32()), pa.array(list(index_of), type=pa.string())
-    )
+    return pa.DictionaryArray.from_arrays(pa.array(indices, type=pa.int32()), text_array(index_of))
 
 
 def nvtx_of(results: Iterable[tuple[int, Result]]) -> pa.Table:
@@ -253,7 +251,7 @@ def store_parts_of(
     flat = _Flat(scalars, strings)
     if wanted is not None:
         flat = flat.take(np.array([wanted(name) for name in flat.names], dtype=bool)[flat.name])
-    texts = pa.array(scalars.text.values(), type=pa.string())
+    texts = text_array(scalars.text.values())
     return tuple(flat.parts(0, launch_count, texts))
 
 
@@ -352,7 +350,7 @@ def instances_of(
             number_array((flat.launch[scalar] + first).astype(np.uint32)),
             pa.DictionaryArray.from_arrays(
                 number_array(flat.name[scalar].astype(np.int32)),
-                pa.array(flat.names, type=pa.string()),
+                text_array(flat.names),
             ),
             number_array(position.astype(np.uint32)),
             *_values(
@@ -373,7 +371,7 @@ def _values(
     is_number = (kinds == MetricKind.INTEGER) | (kinds == MetricKind.DOUBLE)
     texts = pa.nulls(len(rows), pa.string())
     if text:
-        texts = pa.array(map(text.get, rows.tolist()), type=pa.string())
+        texts = text_array(map(text.get, rows.tolist()))
     return [
         number_array(kinds),
         number_array(np.array(value, dtype=np.float64)[rows], is_number),

@@ -27,6 +27,7 @@ from nsightlens.errors import (
 )
 from nsightlens.ncurep.faults import (
     COPY_AGAIN,
+    MADE_TO_FILL,
     READER_SLIPS,
     SALVAGE,
     reader_error,
@@ -64,6 +65,11 @@ _SEARCHED = 64 << 20
 
 _ZEROS = re.compile(rb"\0*")
 
+_ENTRIES_AT_A_TIME = 4096  # as Python objects, which take more memory than the columns
+
+_MOST_REPEATED = 1 << 26
+"""[character] Of sessions: many times what a thousand processes of one program have."""
+
 _MAX_PADDING = 4096  # [byte] a page: the coarsest unit that files are commonly padded to
 
 # What people have in hand when it is not a report: first bytes, what it is, what to do.
@@ -100,7 +106,7 @@ class Entry(NamedTuple):
 class EntryIndex:
     """Where every result lies, as columns: what a scanner takes.
 
-    ``entries[i]`` gives one as an `Entry`. Columns are int64: ``kind`` (number in `KINDS`),
+    Iterating gives each as an `Entry`. Columns are int64: ``kind`` (number in `KINDS`),
     ``start``, ``stop`` [byte], ``block``, ``position`` (among its kind in its block), ``process``
     (index into ``processes``, -1 for none).
     """
@@ -132,10 +138,16 @@ class EntryIndex:
     def __len__(self) -> int:
         return sum(map(len, self._chunks))
 
-    def __getitem__(self, i: int) -> Entry:
-        kind, start, stop, block, position, process = self.columns[i].tolist()
-        found = list(self.processes)[process] if process >= 0 else None
-        return Entry(KINDS[kind], start, stop, found, block, position)
+    def __iter__(self) -> Iterator[Entry]:
+        return self.entries(0, len(self))
+
+    def entries(self, first: int, last: int) -> Iterator[Entry]:
+        """Yield the entries in ``[first, last)``."""
+        processes = [*self.processes, None]  # -1 is none
+        for begin in range(first, last, _ENTRIES_AT_A_TIME):
+            rows = self.columns[begin : min(begin + _ENTRIES_AT_A_TIME, last)]
+            for kind, start, stop, block, position, process in rows.tolist():
+                yield Entry(KINDS[kind], start, stop, processes[process], block, position)
 
 
 def read_file_header(buffer: mmap | bytes, path: str) -> tuple[int, int]:
@@ -287,10 +299,20 @@ class Container:
     @property
     def entries(self) -> list[Entry]:
         """Every result, in file order."""
-        return [self.index[i] for i in range(len(self.index))]
+        return list(self.index)
 
     def sessions(self) -> list[SessionInfo]:
-        """Return the sessions that the block headers describe, one per process."""
+        """Return the sessions that the block headers describe, one per process.
+
+        Raises
+        ------
+        WireFormatError
+            What is said of all processes, told for each, would fill the memory.
+        """
+        size = self._sessions.repeated_size()
+        if size > _MOST_REPEATED:
+            problem = f"what it says of all its processes would take {size / 1e9:.1f} GB"
+            raise WireFormatError(self._path, problem, MADE_TO_FILL)
         return self._sessions.sessions()
 
     def _walk(self, offset: int) -> None:

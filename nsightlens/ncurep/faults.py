@@ -7,23 +7,28 @@ it alike. Imports `nsightlens.errors` and the wire format; used by the reader mo
 from __future__ import annotations
 
 import struct
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from nsightlens.errors import FieldMissingError, ReportFormatError, WireFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nsightlens.ncurep.wire import WireFault
 
 __all__ = [
     "COPY_AGAIN",
+    "MADE_TO_FILL",
     "NOTHING_TO_SALVAGE",
     "PROFILE_AGAIN",
     "READER_SLIPS",
     "SALVAGE",
     "reader_error",
     "wire_error",
+    "within_memory",
 ]
 
 COPY_AGAIN = "Copy the file again from where ncu wrote it."
@@ -38,6 +43,13 @@ SALVAGE = (
 NOTHING_TO_SALVAGE = (
     "No launch lies before the damage, so nothing could be salvaged: copy the file again from where"
     " ncu wrote it, or profile again."
+)
+
+MADE_TO_FILL = "The file is damaged, or made to fill the memory: profile again."
+
+_READ_LESS = (
+    "Cut a part of its launches out with `nsightlens slice` and read that, or give the process more"
+    " memory."
 )
 
 READER_SLIPS = (
@@ -68,9 +80,37 @@ def reader_error(
     path: str, slip: Exception, offset: int, where: Sequence[str]
 ) -> ReportFormatError:
     """Return the error of a mistake of the reader, so that the user hears which file met it."""
-    problem = f"the reader failed on it ({type(slip).__name__}: {slip})"
-    error = WireFormatError(
-        path, problem, "Please report this with the file.", offset=offset, where=where
-    )
+    error = _failed(path, slip, offset, where)
     error.__cause__ = slip
     return error
+
+
+def _failed(
+    path: str, slip: Exception, offset: int | None = None, where: Sequence[str] = ()
+) -> ReportFormatError:
+    problem = f"the reader failed on it ({type(slip).__name__}: {slip})"
+    return WireFormatError(
+        path, problem, "Please report this with the file.", offset=offset, where=where
+    )
+
+
+@contextmanager
+def within_memory(path: str) -> Iterator[None]:
+    """Tell which file it was, where something does not fit into memory or into an Arrow array.
+
+    Raises
+    ------
+    ReportFormatError
+        What runs inside ran out of either.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        problem = "reading it takes more memory than this process may have"
+        raise ReportFormatError(path, problem, _READ_LESS) from error
+    except pa.ArrowException as error:
+        told = " ".join(str(error).split()).rstrip(".")
+        if not isinstance(error, pa.ArrowCapacityError) and "overflow" not in told:
+            raise _failed(path, error) from error
+        problem = f"it has more text in one column than the 2 GiB that Arrow holds ({told})"
+        raise ReportFormatError(path, problem, _READ_LESS) from error

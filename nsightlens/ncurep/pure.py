@@ -17,7 +17,7 @@ from nsightlens.ncurep.wire import Message, WireFault, padded
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from mmap import mmap
 
     from nsightlens.ncurep.container import Container, Entry
@@ -36,8 +36,9 @@ class ResultReader:
         The file, as errors name it.
     container
         Its index.
-    instances
-        Whose instanced values to read; see `nsightlens.ncurep.read.read_ncu_rep`.
+    wanted
+        By name id, whether to read instanced values:
+        `nsightlens.ncurep.scanner.wanted_instances`; None for none.
     """
 
     def __init__(
@@ -45,17 +46,17 @@ class ResultReader:
         buffer: mmap | bytes,
         path: str,
         container: Container,
-        instances: bool | Callable[[str], bool] | None,
+        wanted: Sequence[bool] | None,
     ) -> None:
         self.results: list[Result] = []
         self.scalars = ScalarColumns()
-        self.instances: InstanceColumns | None = InstanceColumns() if instances else None
+        self.instances: InstanceColumns | None = InstanceColumns() if wanted is not None else None
         self._buffer = buffer
         self._path = path
         self._string_count = len(container.strings)
         # With the end of the file gone, so may be the string table that a metric refers to.
         self._may_lack_strings = container.damage is not None
-        self._wanted = _wanted(container.strings, instances)
+        self._wanted = wanted or ()
 
     def read_all(
         self, entries: Iterable[Entry], tick: Callable[[int], None] | None = None
@@ -136,13 +137,6 @@ class ResultReader:
         for texts in (instances.text, instances.correlation_text):
             for row in [row for row in texts if row >= instance_count]:
                 del texts[row]
-
-
-def _wanted(strings: list[str], instances: bool | Callable[[str], bool] | None) -> list[bool]:
-    """Return, by name id, whether the instances of a metric are to be read."""
-    if callable(instances):
-        return [bool(instances(name)) for name in strings]
-    return [bool(instances)] * len(strings)
 
 
 def _keep_rows(scalars: ScalarColumns, first: int, kept: list[int]) -> None:

@@ -18,10 +18,16 @@ from nsightlens.errors import NotAReportError, ReportFormatError, ReportNotFound
 from nsightlens.ncurep.columns import FileColumns
 from nsightlens.ncurep.compiled import scan_compiled, skim_blocks
 from nsightlens.ncurep.container import Container, read_file_header
-from nsightlens.ncurep.faults import NOTHING_TO_SALVAGE, PROFILE_AGAIN
+from nsightlens.ncurep.faults import NOTHING_TO_SALVAGE, PROFILE_AGAIN, within_memory
 from nsightlens.ncurep.model import NcuRepFile
 from nsightlens.ncurep.pure import ResultReader
-from nsightlens.ncurep.scanner import ScanJob, ScannerName, compiled_scanner, scan_pure
+from nsightlens.ncurep.scanner import (
+    ScanJob,
+    ScannerName,
+    compiled_scanner,
+    scan_pure,
+    wanted_instances,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,12 +85,13 @@ def read_ncu_rep(
     if on_error not in ("raise", "salvage"):
         raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
     path = os.fspath(path)
-    with _open(path) as buffer:
+    with within_memory(path), _open(path) as buffer:
         version, start = read_file_header(buffer, path)
         container = Container(buffer, path, start)
         if container.damage is not None and on_error == "raise":
             raise container.damage
-        reader = ResultReader(buffer, path, container, instances)
+        wanted = wanted_instances(container.strings, instances)
+        reader = ResultReader(buffer, path, container, wanted)
         entries = container.entries
         tick = None if progress is None else lambda done: progress(done, len(entries))
         damage = reader.read_all(entries, tick) or container.damage
@@ -152,13 +159,14 @@ def read_columns(
     compiled = compiled_scanner(scanner)
     path = os.fspath(path)
     shown = path if shown is None else shown
-    with _open(path, shown) as buffer:
+    with within_memory(shown), _open(path, shown) as buffer:
         version, start = read_file_header(buffer, shown)
         skim = None if compiled is None else partial(skim_blocks, compiled)
         container = Container(buffer, shown, start, skim)
         if container.damage is not None and on_error == "raise":
             raise container.damage
-        job = ScanJob(buffer, shown, container, instances, metrics, has_side_tables, progress)
+        wanted = wanted_instances(container.strings, instances)
+        job = ScanJob(buffer, shown, container, wanted, metrics, has_side_tables, progress)
         scanned = scan_pure(job) if compiled is None else scan_compiled(compiled, job)
         size = len(buffer)
     damage = scanned.damage or container.damage

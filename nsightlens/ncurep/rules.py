@@ -37,6 +37,7 @@ def _messages(rule: Message) -> list[RuleMessage]:
     identifier, display_name = rule.text(_IDENTIFIER), rule.text(_DISPLAY_NAME)
     if identifier is None or display_name is None:
         raise rule.missing("rule identifier" if identifier is None else "rule display name")
+    section = rule.text(_SECTION)  # once: its items share it
     body = rule.message(_BODY)
     found = []
     for item in body.messages(1) if body is not None else ():
@@ -48,7 +49,7 @@ def _messages(rule: Message) -> list[RuleMessage]:
             RuleMessage(
                 rule=identifier,
                 rule_name=display_name,
-                section=rule.text(_SECTION),
+                section=section,
                 severity=message.int32(2) or 0,
                 title=message.text(4),
                 message=message.text(1) or "",

@@ -23,7 +23,7 @@ from nsightlens.ncurep.columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from mmap import mmap
     from types import ModuleType
 
@@ -40,6 +40,7 @@ __all__ = [
     "scan_entries",
     "scan_pure",
     "scanner_name",
+    "wanted_instances",
 ]
 
 ScannerName: TypeAlias = Literal["c", "python"]
@@ -87,12 +88,15 @@ def scanner_name() -> str:
 
 
 class ScanJob(NamedTuple):
-    """What to read of an indexed file; see `nsightlens.ncurep.read.read_columns`."""
+    """What to read of an indexed file; see `nsightlens.ncurep.read.read_columns`.
+
+    ``instances`` is what `wanted_instances` returns.
+    """
 
     buffer: mmap
     path: str
     container: Container
-    instances: bool | Callable[[str], bool] | None
+    instances: Sequence[bool] | None
     metrics: Callable[[str], bool] | None
     has_side_tables: bool
     progress: Callable[[int, int], None] | None
@@ -114,12 +118,25 @@ class Scanned(NamedTuple):
     damage: ReportFormatError | None
 
 
+def wanted_instances(
+    strings: list[str], instances: bool | Callable[[str], bool] | None
+) -> list[bool] | None:
+    """Return, by name id, whether the instances of a metric are to be read; None for none.
+
+    Asked before anything is read: what a function of the caller raises is not taken for damage.
+    """
+    if not instances:
+        return None
+    if callable(instances):
+        return [bool(instances(name)) for name in strings]
+    return [True] * len(strings)
+
+
 def scan_pure(job: ScanJob) -> Scanned:
     """Read all results with the pure-Python scanner."""
     container = job.container
-    count = len(container.index)
-    scanned = scan_entries(job, (container.index[i] for i in range(count)), 0, job.tick)
-    job.tick(count)
+    scanned = scan_entries(job, container.index, 0, job.tick)
+    job.tick(len(container.index))
     return scanned
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nsightlens.ncurep.model import ProcessInfo, SessionInfo
@@ -32,6 +33,8 @@ _OPTION = r"(?:^|\s)--{}(?:=|\s+)({})(?=\s|$)"
 _CLOCK_CONTROL = re.compile(_OPTION.format("clock-control", r"[a-z][\w-]*"))
 _CACHE_CONTROL = re.compile(_OPTION.format("cache-control", r"[a-z][\w-]*"))
 _REPLAY_MODE = re.compile(_OPTION.format("replay-mode", r"[a-z][\w-]*"))
+
+_PLACE = 100  # [character] what an entry takes beside its text, about
 
 _SINGLE = (
     "creation_time", "operating_system", "computer_name", "executable", "working_directory",
@@ -99,6 +102,15 @@ class SessionMerger:
         if process_id is None:
             return None
         return self._first_of_id.get(process_id) or ProcessInfo(process_id)
+
+    def repeated_size(self) -> int:
+        """Return how much text all processes are told that no process says, about [character]."""
+        if self._common is None:
+            return 0
+        info, names = self._common.info, self._common.device_names
+        texts = [getattr(info, slot) for slot in _SINGLE if slot != "creation_time"]
+        texts += [*info.versions, *info.versions.values(), *names.values()]
+        return len(self._by_process) * sum(_PLACE + len(text or "") for text in texts)
 
     def sessions(self) -> list[SessionInfo]:
         """Return one session per process, in the order in which the file first names them."""
@@ -172,9 +184,15 @@ def _read_command_line(session: SessionInfo) -> None:
     line = session.profiler_command_line
     if line is None:
         return
-    session.clock_control = session.clock_control or _option(_CLOCK_CONTROL, line)
-    session.cache_control = session.cache_control or _option(_CACHE_CONTROL, line)
-    session.replay_mode = session.replay_mode or _option(_REPLAY_MODE, line)
+    clock_control, cache_control, replay_mode = _options(line)
+    session.clock_control = session.clock_control or clock_control
+    session.cache_control = session.cache_control or cache_control
+    session.replay_mode = session.replay_mode or replay_mode
+
+
+@lru_cache(maxsize=1)  # the processes of a file share one line
+def _options(line: str) -> tuple[str | None, str | None, str | None]:
+    return _option(_CLOCK_CONTROL, line), _option(_CACHE_CONTROL, line), _option(_REPLAY_MODE, line)
 
 
 def _option(pattern: re.Pattern[str], line: str) -> str | None:

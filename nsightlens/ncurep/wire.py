@@ -177,8 +177,10 @@ class Message:
 
     def last(self, number: int, wire_type: int) -> Field | None:
         """Return the occurrence of a singular field that counts, or None."""
-        found = self.all(number, wire_type)
-        return found[-1] if found else None
+        for field in reversed(self._by_number.get(number, ())):
+            if field.wire_type == wire_type:
+                return field
+        return None
 
     def uint64(self, number: int) -> int | None:
         """Return an unsigned 64-bit value."""

@@ -17,6 +17,7 @@ from nsightlens.errors import ReportFormatError
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.container import KINDS
+from nsightlens.ncurep.faults import MADE_TO_FILL
 from nsightlens.patterns import pattern_of
 from nsightlens.readers.columns import (
     category,
@@ -170,8 +171,8 @@ def _volume(x: Any, y: Any, z: Any) -> Any:
     return product
 
 
-_LONGEST_PATHS = 1 << 28
-"""[byte] Of all NVTX paths of a file: far beyond what a program that is meant to be read has."""
+_LONGEST_PREFIXES = 1 << 26
+"""[character] Of the NVTX paths of a file: far beyond what a program to be read by people has."""
 
 
 def _nvtx_path(path: str, ranges: pa.Table, launch_count: int) -> pa.Array:
@@ -198,12 +199,12 @@ def _nvtx_path(path: str, ranges: pa.Table, launch_count: int) -> pa.Array:
     spelled = ["" if one == DEFAULT_DOMAIN else f"{one}@" for one in domain.dictionary.to_pylist()]
     code = domain.indices
     sizes = np.array([len(one) for one in spelled])[np.asarray(code)]
-    if sizes.sum() + names.nbytes > _LONGEST_PATHS:
+    if sizes.sum() > _LONGEST_PREFIXES:
         raise ReportFormatError(
             path,
             f"its NVTX paths would take {sizes.sum() / 1e9:.1f} GB, with a domain's name of "
             f"{max(map(len, spelled))} characters repeated for every launch",
-            "The file is damaged, or made to fill the memory: profile again.",
+            MADE_TO_FILL,
         )
     prefix = pa.array(spelled, type=pa.string()).take(code)
     parts = pc.binary_join_element_wise(prefix, stacks, "")

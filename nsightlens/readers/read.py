@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nsightlens.errors import NotAReportError, ReportFormatError
 from nsightlens.ncurep.container import read_file_header
+from nsightlens.ncurep.faults import within_memory
 from nsightlens.ncurep.model import FILE_VERSION, MAGIC
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_from_ncu_rep
@@ -77,7 +78,8 @@ def report_of(
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Read the plain file with what the user named; see `read_report`."""
-    report = _read(file, name, options, progress)
+    with within_memory(shown_path(name)):
+        report = _read(file, name, options, progress)
     return replace(report, warnings=file.warnings + report.warnings)
 
 

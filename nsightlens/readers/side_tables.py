@@ -115,12 +115,14 @@ def _clocks_held(content: FileColumns) -> dict[ProcessInfo | None, str]:
     """Say per process what its launches agree on, for reports that do not state clock control."""
     columns = [content.launches[name].combine_chunks() for name in ("process", "is_clock_locked")]
     process, is_locked = (np.asarray(column.cast(pa.int32()).fill_null(-1)) for column in columns)
-    words = {1: "locked", 0: "none"}
+    counts = np.zeros((len(content.processes) + 1, 3), dtype=np.intp)
+    np.add.at(counts, (process, is_locked), 1)  # -1 counts in the last place
+    launch_count = counts.sum(axis=1)
     held: dict[ProcessInfo | None, str] = {}
-    for number, one in enumerate((*content.processes, None)):
-        of_process = is_locked[process == (-1 if one is None else number)]
-        if len(of_process) and of_process[0] in words and (of_process == of_process[0]).all():
-            held[one] = words[int(of_process[0])]
+    for state, word in enumerate(("none", "locked")):
+        agree = np.flatnonzero((counts[:, state] == launch_count) & (launch_count > 0))
+        everyone = (*content.processes, None)
+        held |= {everyone[number]: word for number in agree.tolist()}
     return held
 
 
