@@ -14,7 +14,7 @@ from nsightlens.ncurep.faults import within_memory
 from nsightlens.ncurep.model import FILE_VERSION, MAGIC
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_from_ncu_rep
-from nsightlens.readers.source import plain_file
+from nsightlens.readers.source import plain_file, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,13 @@ __all__ = ["READERS", "OnError", "ReadOptions", "Reader", "read_here", "read_rep
 
 OnError = Literal["raise", "salvage"]
 Reader = Literal["auto", "native", "ncu_report"]
+
+LARGEST_TEXT = 1 << 30
+"""[byte] Of what ncu printed: it is read whole, and takes several times its size in memory."""
+_SHORTER_TEXT = (
+    "Give the .ncu-rep file that ncu writes with -o, which has no such limit, or split the text "
+    "between launches, each part with the header."
+)
 
 READERS: tuple[Reader, ...] = ("auto", "native", "ncu_report")
 
@@ -135,6 +142,10 @@ def _is_text(head: bytes) -> bool:
 def _read_csv(file: PlainFile, name: str, options: ReadOptions) -> Report:
     from nsightlens.readers.ncu_csv import report_from_ncu_csv  # noqa: PLC0415
 
+    size = size_of(file.path)
+    if size > LARGEST_TEXT:
+        problem = f"it is text of {size} bytes, and more than {LARGEST_TEXT} are not read"
+        raise ReportFormatError(shown_path(name), problem, _SHORTER_TEXT)
     return report_from_ncu_csv(name, Path(file.path).read_bytes(), on_error=options.on_error)
 
 
