@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from typing import TYPE_CHECKING
 
-__all__ = ["is_pattern", "pattern_of"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["is_pattern", "matcher_of", "pattern_of"]
 
 
 def is_pattern(text: str) -> bool:
@@ -38,3 +42,16 @@ def pattern_of(text: str) -> re.Pattern[str]:
     """
     # fnmatch knows how to match many stars without trying every way; a set of one bracket is it.
     return re.compile(fnmatch.translate(text.replace("[", "[[]")))
+
+
+def matcher_of(texts: Iterable[str]) -> Callable[[str], bool]:
+    """Return a function that tells whether any of some patterns stands for a name.
+
+    Examples
+    --------
+    >>> matches = matcher_of(["dram__*", "launch__waves"])
+    >>> matches("dram__bytes.sum"), matches("launch__waves_per")
+    (True, False)
+    """
+    patterns = [pattern_of(text) for text in texts]
+    return lambda name: any(pattern.match(name) for pattern in patterns)

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from nsightlens.example.counters import metrics_of
 from nsightlens.example.layer import OPT_1_3B, decode_layer
 from nsightlens.example.model import H100_SXM
-from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, SessionInfo
+from nsightlens.ncurep.model import (
+    DEFAULT_DOMAIN,
+    NvtxDomainState,
+    NvtxRange,
+    ProcessInfo,
+    SessionInfo,
+)
 from nsightlens.ncurep.spec import LaunchSpec, ReportSpec
 from nsightlens.ncurep.write import encode_ncu_rep
 
@@ -97,7 +103,7 @@ def _ranges(kernel: Kernel, batch_size: int, context: int) -> list[NvtxDomainSta
         f"op v1 name={kernel.operation} flop={kernel.useful_flop:.0f} bytes={kernel.bytes:.0f}"
     )
     return [
-        NvtxDomainState(domain_id=0, name="<default domain>"),
+        NvtxDomainState(domain_id=0, name=DEFAULT_DOMAIN),
         NvtxDomainState(
             domain_id=1,
             name="nsightlens",

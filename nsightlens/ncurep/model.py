@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nsightlens.errors import ReportFormatError
 
 __all__ = [
+    "DEFAULT_DOMAIN",
     "FILE_VERSION",
     "MAGIC",
     "InstanceColumns",
@@ -35,6 +36,9 @@ __all__ = [
 MAGIC = b"NVR\0"
 FILE_VERSION = 7
 """The container version that every Nsight Compute from 2020.3 to 2025.2 writes."""
+
+DEFAULT_DOMAIN = "<default domain>"
+"""What ncu calls the NVTX domain of ranges that name none."""
 
 Kind = Literal["kernel", "range", "cmdlist", "graph"]
 

@@ -17,6 +17,7 @@ from nsightlens.files import check_place, write_bytes
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field
 from nsightlens.ncurep.faults import wire_error
 from nsightlens.ncurep.leftovers import Leftover, Leftovers, Secrets, without_users
+from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.ncurep.redacted_fields import (
     CONTEXT_NAME,
     FIELDS,
@@ -51,7 +52,6 @@ __all__ = ["Redaction", "Remaining", "redact_ncu_rep"]
 
 _SESSION, _STRING_TABLE = 3, 4
 _PROFILER_COMMAND_LINE = 11
-_DEFAULT_DOMAIN = "<default domain>"
 
 
 class Remaining(NamedTuple):
@@ -283,7 +283,7 @@ class _Redactor:
         self.names.update(
             Leftover(rule.kind, text, rule.kind)
             for text in _texts_of(content, rule)
-            if text != _DEFAULT_DOMAIN
+            if text != DEFAULT_DOMAIN
         )
         if rule.fate == "mask":
             return self._masked(data[begin : field.stop])

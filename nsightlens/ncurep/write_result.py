@@ -18,6 +18,7 @@ from nsightlens.ncurep.encode import (
     text_field,
     uint_field,
 )
+from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.ncurep.spec import Float32, FocusedRuleMessage, MetricSpec, Uint32
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def _nvtx_state(number: int, launch: LaunchSpec) -> bytes:
     # Domains are known by the order of their names here: that of the launch, whose names count too.
     states = [launch.nvtx, *stacks.values(), launch.nvtx]
     domains = {domain.domain_id: domain.name for state in states for domain in state}
-    default = next((i for i, name in domains.items() if name == "<default domain>"), None)
+    default = next((i for i, name in domains.items() if name == DEFAULT_DOMAIN), None)
     return message_field(
         number,
         *(

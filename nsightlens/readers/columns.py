@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["category", "constant", "encoded", "joined_runs", "run_starts", "shown_path"]
+__all__ = [
+    "category",
+    "constant",
+    "encoded",
+    "first_known",
+    "joined_runs",
+    "run_starts",
+    "shown_path",
+]
 
 
 def shown_path(path: str) -> str:
@@ -44,6 +52,14 @@ def constant(text: str, count: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(
         number_array(np.zeros(count, dtype=np.int32)), pa.array([text], type=pa.string())
     )
+
+
+def first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
+    """Fill what a file itself does not say of a launch from the column that its metrics gave."""
+    if derived is None or not own.null_count:
+        return own
+    plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
+    return pc.coalesce(plain, derived.cast(plain.type))
 
 
 def run_starts(*keys: NDArray[Any]) -> NDArray[np.bool_]:

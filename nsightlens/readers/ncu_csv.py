@@ -7,21 +7,19 @@ with which it was printed (`MetricStore.rounding`).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nsightlens import tables
 from nsightlens.arrays import number_array
-from nsightlens.errors import ReportNotFoundError
 from nsightlens.kernels.spelling import spelled
 from nsightlens.metric_store import ABSENT, MetricStore, store_of_values
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncucsv import read_ncu_csv
-from nsightlens.readers.columns import category, constant, shown_path
+from nsightlens.ncurep.model import DEFAULT_DOMAIN
+from nsightlens.readers.columns import category, constant, first_known, shown_path
 from nsightlens.report import Report
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["report_from_ncu_csv"]
 
-_DEFAULT_DOMAIN = "<default domain>"
-
 # ncu's words for the type of a message; it has one for "none" and "ok".
 _SEVERITIES = {"INF": "ok", "OK": "ok", "OPT": "optimization", "WRN": "warning", "ERR": "error"}
 
@@ -41,25 +37,22 @@ _OTHER_KINDS = ("range", "graph", "cmdlist")
 
 
 def report_from_ncu_csv(
-    path: str,
-    content: bytes | str | None = None,
+    name: str,
+    content: bytes | str,
     *,
     on_error: Literal["raise", "salvage"] = "raise",
-    shown: str | None = None,
 ) -> Report:
     """Read the text that ncu prints with ``--csv`` into a `Report`.
 
     Parameters
     ----------
-    path
-        The file.
+    name
+        What tables and messages call the file.
     content
-        What it holds; by default it is read from ``path``.
+        What it holds.
     on_error
         ``"raise"``: a text that was cut is an error. ``"salvage"``: the launches before the cut
         are returned, and the cut stands in ``Report.warnings``.
-    shown
-        The name that tables and messages show; by default that of the file.
 
     Returns
     -------
@@ -68,14 +61,10 @@ def report_from_ncu_csv(
 
     Raises
     ------
-    ReportNotFoundError
-        The file is not there or cannot be read.
     ReportFormatError
         The text is no table of launches, or is damaged; the message says what it is.
     """
-    if content is None:
-        content = _content_of(path)
-    path = shown_path(shown if shown is not None else path)
+    path = shown_path(name)
     file = read_ncu_csv(path, content, on_error=on_error)
     store = _store_of(file)
     launches, origins = _launches_table(path, file, store)
@@ -91,16 +80,6 @@ def report_from_ncu_csv(
         warnings=_warnings(path, file),
         column_origins=origins,
     )
-
-
-def _content_of(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise ReportNotFoundError(f"{path}: there is no such file. Check the path.") from error
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise ReportNotFoundError(f"{path}: cannot be read: {problem}.") from error
 
 
 def _warnings(path: str, file: NcuCsvFile) -> tuple[str, ...]:
@@ -161,16 +140,8 @@ def _launches_table(
     columns = dict(measured)
     for name, values in own.items():
         array = values if isinstance(values, pa.Array) else pa.array(values, type=types[name])
-        columns[name] = _first_known(array, measured.get(name))
+        columns[name] = first_known(array, measured.get(name))
     return tables.table_of(launches_schema(), columns, len(launches)), origins
-
-
-def _first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
-    """Fill what the first columns do not say from the column that the metrics gave."""
-    if derived is None or not own.null_count:
-        return own
-    plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
-    return pc.coalesce(plain, derived.cast(plain.type))
 
 
 def _kind_of(launch: CsvLaunch) -> str:
@@ -210,7 +181,7 @@ def _nvtx_path(launch: CsvLaunch) -> str | None:
         domains.setdefault(one.domain, []).append(one)
     parts = []
     for domain, ranges in domains.items():
-        prefix = "" if domain == _DEFAULT_DOMAIN else f"{domain}@"
+        prefix = "" if domain == DEFAULT_DOMAIN else f"{domain}@"
         stack = [one.name for one in ranges if one.is_push_pop]
         if stack:
             parts.append(prefix + "/".join(stack))

@@ -17,12 +17,14 @@ from nsightlens.errors import ReportFormatError
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.container import KINDS
+from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.ncurep.faults import MADE_TO_FILL
-from nsightlens.patterns import pattern_of
+from nsightlens.patterns import matcher_of
 from nsightlens.readers.columns import (
     category,
     constant,
     encoded,
+    first_known,
     joined_runs,
     run_starts,
     shown_path,
@@ -42,28 +44,25 @@ if TYPE_CHECKING:
 
 __all__ = ["report_from_ncu_rep", "report_of_columns"]
 
-DEFAULT_DOMAIN = "<default domain>"
-
 
 def report_from_ncu_rep(
     path: str,
     *,
-    shown: str | None = None,
+    shown: str,
     instances: bool | Sequence[str] = False,
     on_error: Literal["raise", "salvage"] = "raise",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Read one .ncu-rep file into a `Report`; see `nsightlens.readers.open_report`.
 
-    ``shown`` is what tables and messages call it, where ``path`` is the temporary copy of another.
+    ``shown`` is what tables and messages call it; ``path`` may be the temporary copy of another.
     """
-    name = path if shown is None else shown
     content = read_columns(
         path,
-        shown=name,
+        shown=shown,
         instances=_instance_filter(instances),
         on_error=on_error,
-        progress=None if progress is None else lambda done, total: progress(name, done, total),
+        progress=progress,
     )
     return report_of_columns(content)
 
@@ -99,8 +98,7 @@ def _warnings(path: str, content: FileColumns) -> tuple[str, ...]:
 def _instance_filter(wanted: bool | Sequence[str]) -> Callable[[str], bool] | Literal[True] | None:
     if isinstance(wanted, bool):
         return True if wanted else None
-    patterns = [pattern_of(name) for name in wanted]
-    return lambda name: any(pattern.match(name) for pattern in patterns)
+    return matcher_of(wanted)
 
 
 def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.Array]]:
@@ -135,16 +133,8 @@ def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.A
     columns = dict(measured)
     for name, values in identity.items():
         array = values if values.type == types[name] else values.cast(types[name])
-        columns[name] = _first_known(array, measured.get(name))
+        columns[name] = first_known(array, measured.get(name))
     return tables.table_of(launches_schema(), columns, count), origins
-
-
-def _first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
-    """Fill what the result itself does not say from the column that its metrics gave."""
-    if derived is None or not own.null_count:
-        return own
-    plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
-    return pc.coalesce(plain, derived.cast(plain.type))
 
 
 def _launch_configuration(own: pa.Table) -> dict[str, pa.Array]:

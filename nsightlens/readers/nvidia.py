@@ -27,7 +27,7 @@ from nsightlens.ncurep.model import (
     Result,
     RuleMessage,
 )
-from nsightlens.patterns import pattern_of
+from nsightlens.patterns import matcher_of
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_of_columns
 from nsightlens.readers.worker import Worker, WorkerDiedError, is_worker
@@ -156,8 +156,7 @@ def _load(path: str) -> Any:
 def _filter(instances: bool | tuple[str, ...]) -> Callable[[str], bool]:
     if isinstance(instances, bool):
         return lambda _: instances
-    patterns = [pattern_of(name) for name in instances]
-    return lambda name: any(pattern.match(name) for pattern in patterns)
+    return matcher_of(instances)
 
 
 class _Columns:

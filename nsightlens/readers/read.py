@@ -106,7 +106,7 @@ def _read(
             shown=name,
             instances=options.instances,
             on_error=options.on_error,
-            progress=None if progress is None else lambda _, done, total: progress(done, total),
+            progress=progress,
         )
     except ReportFormatError as error:
         version = _newer_version(file.head)

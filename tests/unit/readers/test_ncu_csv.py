@@ -17,8 +17,9 @@ from support.reports import (
 )
 
 import nsightlens
-from nsightlens.errors import NotAReportError, ReportNotFoundError, TruncatedReportError
+from nsightlens.errors import NotAReportError, ReportFormatError, TruncatedReportError
 from nsightlens.ncurep.model import ProcessInfo
+from nsightlens.readers import read
 from nsightlens.readers.ncu_csv import report_from_ncu_csv
 
 if TYPE_CHECKING:
@@ -144,16 +145,14 @@ def _launches(*, kernel: str, extent: str = "(1, 1, 1)") -> dict[str, list[Any]]
     return columns
 
 
-def test_tables_and_errors_show_the_name_that_was_asked_for(tmp_path: Path) -> None:
-    """The file itself may be a temporary one."""
-    path = tmp_path / "tmp123"
-    path.write_text('"ID","Process ID","Kernel Name","a__x.sum"\n"","","","%"\n"0","1","k","1"')
-    report = report_from_ncu_csv(str(path), shown="s3://bucket/x.csv")
+def test_tables_and_errors_show_the_name_that_was_asked_for() -> None:
+    """The text itself may come from a temporary file."""
+    text = '"ID","Process ID","Kernel Name","a__x.sum"\n"","","","%"\n"0","1","k","1"'
+    report = report_from_ncu_csv("s3://bucket/x.csv", text)
     assert report.sources == ("s3://bucket/x.csv",)
     assert report.launches["report"].to_pylist() == ["s3://bucket/x.csv"]
-    path.write_text("hello")
     with pytest.raises(NotAReportError, match=r"^s3://bucket/x\.csv: this is text"):
-        report_from_ncu_csv(str(path), shown="s3://bucket/x.csv")
+        report_from_ncu_csv("s3://bucket/x.csv", "hello")
 
 
 @pytest.mark.parametrize("name", ["ncu.csv", "out.txt", "report.ncu-rep"])
@@ -166,12 +165,19 @@ def test_a_report_is_opened_by_what_it_holds(report: Report, name: str, tmp_path
     assert read.sources == (str(path),)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    """And so is a folder."""
-    with pytest.raises(ReportNotFoundError, match="there is no such file"):
-        report_from_ncu_csv(str(tmp_path / "x.csv"))
-    with pytest.raises(ReportNotFoundError, match="cannot be read"):
-        report_from_ncu_csv(str(tmp_path))
+def test_a_text_too_large_to_be_read_whole_is_refused(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to give instead, and before it fills the memory."""
+    path = tmp_path / "ncu.csv"
+    text = ncu_csv(report, "raw").encode()
+    path.write_bytes(text)
+    monkeypatch.setattr(read, "LARGEST_TEXT", len(text))
+    assert len(nsightlens.open_report(path)) == len(report)
+    monkeypatch.setattr(read, "LARGEST_TEXT", len(text) - 1)
+    with pytest.raises(ReportFormatError, match=rf"text of {len(text)} bytes.*\.ncu-rep") as told:
+        nsightlens.open_report(path)
+    assert str(told.value).startswith(f"{path}: ")
 
 
 def test_a_cut_text_can_be_salvaged(tmp_path: Path) -> None:
