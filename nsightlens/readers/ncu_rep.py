@@ -17,8 +17,8 @@ from nsightlens.errors import ReportFormatError
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
 from nsightlens.ncurep.container import KINDS
-from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.ncurep.faults import MADE_TO_FILL
+from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.patterns import matcher_of
 from nsightlens.readers.columns import (
     category,
