@@ -69,7 +69,7 @@ def spelled(name: str) -> Spelling:
     elif text.startswith(("Memcpy ", "Memset ", "[CUDA mem")):
         return Spelling(text.lstrip("[").removeprefix("CUDA ").split()[0], ("cuda",), "", text)
     if "(" not in text and "<" not in text and ":" not in text:
-        identifier = text.rpartition(" ")[2]
+        identifier = _without_tag(text.rpartition(" ")[2])
         if "_0" in identifier:
             identifier = re.sub(_TRITON_ARGUMENTS, "", identifier)
         return Spelling(identifier)
@@ -81,7 +81,7 @@ def _cpp(text: str) -> Spelling:
         text = re.sub(_ANONYMOUS, "", text)
     if text.startswith("void "):
         text = text[5:]
-    elif text.startswith("std::enable_if"):
+    elif text.startswith(("std::enable_if", "enable_if")):  # ncu's CSV leaves namespaces out
         # The return type of a constrained template stands before the name: <...>::type name<...>
         text = text.partition(">::type ")[2] or text
     opening = _OPENING.search(text)
@@ -92,10 +92,20 @@ def _cpp(text: str) -> Spelling:
     path = [part for part in head.rpartition(" ")[2].split("::") if part]
     if not path:
         return Spelling(text)
+    path[-1] = _without_tag(path[-1])
     if rest.startswith("("):
         return Spelling(path[-1], tuple(path[:-1]), "", rest[1:])
     arguments, _, parameters = rest[1:].partition(">(")
     return Spelling(path[-1], tuple(path[:-1]), arguments, parameters)
+
+
+def _without_tag(identifier: str) -> str:
+    """Take off ``[abi:cxx11]`` of C++, and the ``[v1,<hash>]`` of Julia, which can spell anything.
+
+    >>> _without_tag("copy_blocked[v1,cwBnXagIA]")
+    'copy_blocked'
+    """
+    return identifier.partition("[")[0] or identifier
 
 
 def _cute_dsl(text: str) -> Spelling:

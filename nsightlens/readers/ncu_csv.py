@@ -127,7 +127,7 @@ def _launches_table(
         "context_id": [launch.context_id for launch in launches],
         "stream_id": [launch.stream_id for launch in launches],
         "thread_id": [_thread_of(launch) for launch in launches],
-        "kernel_name": category(_identifier(name) if name else None for name in names),
+        "kernel_name": category(spelled(name).identifier if name else None for name in names),
         "kernel_demangled_name": category(names),
         "kernel_mangled_name": category(
             name if name and name.startswith("_Z") else None for name in names
@@ -148,11 +148,6 @@ def _kind_of(launch: CsvLaunch) -> str:
     name = launch.kernel_name
     is_other = name in _OTHER_KINDS and launch.grid is None and launch.block is None
     return name if name is not None and is_other else "kernel"
-
-
-def _identifier(name: str) -> str:
-    # ncu prints names without namespaces, and with it the return type of a constrained template.
-    return spelled(f"std::{name}" if name.startswith("enable_if<") else name).identifier
 
 
 def _extents(

@@ -46,6 +46,8 @@ FAMILY_TRAPS = [
     # A product's words on its preparation.
     ("quantize_mmq_q8_1", "quantise"),
     ("awq_marlin_repack_kernel", "copy"),
+    # The hash that Julia puts behind a name says anything, here "Bn".
+    ("copy_blocked[v1,cw51cXTLSU5BnXagIA](Array<long long, 1, C>, long long)", "copy"),
     ("interleave_int8_weights_for_sm90_mixed_gemm_kernel", "copy"),
     ("kDequantizeBlockwise<__half, 512, 64, 8, 2>", "quantise"),
     # A collective's name lists the work inside it.
