@@ -102,6 +102,7 @@ def _row(path: str, report: Report) -> dict[str, Any]:
         "key": path,
         "report": path,
         "size_bytes": _size(path),
+        "is_text": any(part.rounding for part in report.store.parts),
         **{name: _first(sessions, name) for name in ("ncu_version", "cuda_version",
            "driver_version", "clock_control", "cache_control", "replay_mode")},
         "created_at": _as_text(_first(sessions, "created_at")),
@@ -113,7 +114,7 @@ def _row(path: str, report: Report) -> dict[str, Any]:
         "duration_ns": _sum(launches["duration_ns"].to_pylist()),
         "launches_by_kind": _counts(launches["kind"].to_pylist()),
         "launches_by_family": _counts(_families(report)),
-        "nvtx_domains": _names(report.nvtx["domain"].to_pylist()),
+        "nvtx_domains": _distinct_texts(report.nvtx["domain"]),
         "metric_count": len(report.metric_names),
         "missing_columns": _missing_columns(report),
     }  # fmt: skip
@@ -166,8 +167,10 @@ def _counts(values: Sequence[str | None]) -> dict[str, int]:
     return dict(Counter(value for value in values if value is not None).most_common())
 
 
-def _names(values: Sequence[str | None]) -> list[str]:
-    return list(dict.fromkeys(value for value in values if value is not None))
+def _distinct_texts(column: Any) -> list[str]:
+    import pyarrow.compute as pc
+
+    return list(pc.unique(column.drop_null()).to_pylist())
 
 
 def _families(report: Report) -> list[str | None]:

@@ -128,7 +128,7 @@ def _missing_lines(row: Mapping[str, Any], style: Style) -> list[str]:
         return ["", *indented(text, style, 2)]
     missing = [column for column in row["missing_columns"] if column["is_countable"]]
     uncountable = [c["column"] for c in row["missing_columns"] if not c["is_countable"]]
-    lines = _fillable_lines(missing, row["launch_count"], style) if missing else []
+    lines = _fillable_lines(missing, row, style) if missing else []
     if uncountable:
         text = f"This GPU has no counter for {', '.join(uncountable)}."
         lines += ["", *indented(text, style, 2)]
@@ -140,10 +140,17 @@ _BY_ITSELF = (
     "no section adds (ncu stores it by itself with every kernel launch, recent versions more than "
     "old ones; ranges, graphs and command lists have none of it)"
 )
+_NOT_PRINTED = (
+    "this text does not print (give the .ncu-rep file itself, or print it again with --page raw "
+    "--print-units base)"
+)
 
 
-def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Style) -> list[str]:
+def _fillable_lines(
+    missing: Sequence[Mapping[str, Any]], row: Mapping[str, Any], style: Style
+) -> list[str]:
     """Return the columns that could be filled, by the section that fills them."""
+    total = row["launch_count"]
     by_section: dict[str, list[str]] = {}
     for column in missing:
         section = column["sections"][0] if column["sections"] else ""
@@ -158,7 +165,7 @@ def _fillable_lines(missing: Sequence[Mapping[str, Any]], total: int, style: Sty
         lines.append(f"    ncu --section {section} adds")
         lines += indented(", ".join(names), style, 8)
     if by_itself:
-        lines += indented(_BY_ITSELF, style, 4)
+        lines += indented(_NOT_PRINTED if row["is_text"] else _BY_ITSELF, style, 4)
         lines += indented(", ".join(by_itself), style, 8)
     metrics = dict.fromkeys(name for column in missing for name in column["metrics"])
     if metrics:

@@ -248,6 +248,10 @@ def _info_row() -> dict[str, Any]:
             "key": _about(_TEXT, "names the row: the path of the report"),
             "report": _about(_TEXT, "path of the report, as it was given"),
             "size_bytes": _about(_COUNT_OR_NULL, "size of the file [B]"),
+            "is_text": {
+                "description": "whether it is what ncu --csv printed, and not a .ncu-rep file",
+                "type": "boolean",
+            },
             "ncu_version": _TEXT_OR_NULL,
             "cuda_version": _TEXT_OR_NULL,
             "driver_version": _TEXT_OR_NULL,

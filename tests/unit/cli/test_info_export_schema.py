@@ -11,6 +11,7 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from support.ncu_csv import ncu_csv
 from support.reports import attention_launch, make_launch, write_report
 
 import nsightlens
@@ -103,6 +104,18 @@ def test_info_counts_what_the_report_holds(run: CommandLine) -> None:
         "compute_capability": "9.0",
     }
     assert row["processes"] == [{"process_id": 4242, "process_name": "decode"}]
+
+
+def test_info_on_what_ncu_printed_asks_for_the_report(run: CommandLine) -> None:
+    """What a page does not show may well have been collected."""
+    printed = ncu_csv(nsightlens.open_report("all.ncu-rep"))
+    without_device = printed.replace("device__attribute_display_name", "another__metric")
+    Path("all.csv").write_text(without_device, encoding="utf-8")
+    assert _info(run, "all.csv")["is_text"]
+    assert not _info(run, "all.ncu-rep")["is_text"]
+    text = " ".join(run("info", "all.csv").out.split())
+    assert "give the .ncu-rep file itself" in text
+    assert "no section adds" not in text
 
 
 def test_info_says_what_is_missing_and_which_section_adds_it(run: CommandLine) -> None:

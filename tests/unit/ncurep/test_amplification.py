@@ -64,6 +64,14 @@ def sparse(count: int) -> bytes:
     return file_of(length_prefixed(fields) + payload)
 
 
+def nvtx(number: int, one: bytes) -> bytes:
+    """Return a domain with thousands of ranges, in a stack (number 2) or beside it (3)."""
+    ranges = (uint_field(1, 7), *[one] * 10_000)
+    inner = [uint_field(1, 77), message_field(2, *ranges)] if number == 2 else ranges
+    domain = message_field(1, uint_field(1, 7), text_field(2, LONG))
+    return message_field(21, domain, message_field(number, *inner))
+
+
 READ: dict[str, bytes] = {
     "name of a process": file_of(ranges(20_000, process(9, LONG))),
     "name of a rule": file_of(
@@ -78,6 +86,9 @@ READ: dict[str, bytes] = {
                 )
             ]
         )
+    ),
+    "name of the domain of a stack": file_of(
+        block([kernel(nvtx(2, message_field(3, text_field(1, ""))))])
     ),
     "name of a metric": file_of(
         ranges(
@@ -96,21 +107,7 @@ READ: dict[str, bytes] = {
 
 REFUSED: dict[str, bytes] = {
     "name of an NVTX domain": file_of(
-        block(
-            [
-                kernel(
-                    message_field(
-                        21,
-                        message_field(1, uint_field(1, 7), text_field(2, LONG)),
-                        message_field(
-                            3,
-                            uint_field(1, 7),
-                            *[message_field(3, uint_field(1, 1), text_field(2, ""))] * 10_000,
-                        ),
-                    )
-                )
-            ]
-        )
+        block([kernel(nvtx(3, message_field(3, uint_field(1, 1), text_field(2, ""))))])
     ),
     "command line": processes_and(message_field(9, text_field(3, LONG))),
     "command line of the profiler": processes_and(text_field(11, LONG)),
@@ -124,10 +121,11 @@ REFUSED: dict[str, bytes] = {
 """Files whose tables would fill the memory whatever they are made of."""
 
 CHILD = f"""
-import json, resource, sys, warnings
+import contextlib, io, json, resource, sys, warnings
 from pathlib import Path
 import pyarrow as pa
 from nsightlens import classify, open_report
+from nsightlens.cli.main import main
 from nsightlens.errors import ReportFormatError
 from nsightlens.ncurep import read_columns, read_ncu_rep
 from nsightlens.ncurep.scanner import compiled_scanner
@@ -143,11 +141,17 @@ resource.setrlimit(resource.RLIMIT_CPU, ({CPU_S}, {CPU_S}))
 def label(path):
     report = open_report(path, instances=True)
     report.metrics
-    for by in ("launch", "kernel"):
-        classify(report, by=by)
+    classify(report)
+
+def describe(path):
+    told = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+        code = main(["info", str(path)])
+    if code:
+        raise ReportFormatError("", told.getvalue(), "")
 
 scanners = ["python"] if compiled_scanner() is None else ["python", "c"]
-reads = [lambda path: read_ncu_rep(path, instances=True), label]
+reads = [lambda path: read_ncu_rep(path, instances=True), label, describe]
 reads += [lambda path, s=s: read_columns(path, instances=True, scanner=s) for s in scanners]
 for name in names:
     told = []

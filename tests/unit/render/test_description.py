@@ -12,6 +12,7 @@ from nsightlens.render.style import Style, cell_width
 ROW: dict[str, Any] = {
     "report": "a.ncu-rep",
     "size_bytes": 1_234_567,
+    "is_text": False,
     "ncu_version": "2025.1.1.0 (build 35528883) (public-release)",
     "cuda_version": "12.8",
     "driver_version": "570.86",
@@ -101,6 +102,14 @@ def test_a_column_without_a_section_is_still_listed() -> None:
     text = _said(missing_columns=[{**MISSING, "sections": []}])
     assert "no section adds (ncu stores it by itself" in text
     assert "have none of it) dram_bytes or, with fewer replays" in text
+
+
+def test_text_may_only_leave_out_what_was_collected() -> None:
+    """The advice is to print more, or to give the file that it was printed from."""
+    text = _said(missing_columns=[{**MISSING, "sections": []}], is_text=True)
+    assert "no section adds" not in text
+    assert "this text does not print (give the .ncu-rep file itself" in text
+    assert "--page raw --print-units base) dram_bytes" in text
 
 
 def test_a_report_of_failed_launches_alone_lacks_everything() -> None:
