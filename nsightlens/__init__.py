@@ -5,7 +5,9 @@
 - `nsightlens.no_pandas`: processes that are ours alone do without pandas.
 - `nsightlens.tables`, `nsightlens.metric_store`, `nsightlens.report`: Arrow schemas; raw metrics;
   the tables of a report in memory.
-- `nsightlens.ncurep`: the .ncu-rep file format, reader and writer.
+- `nsightlens.arrays`: NumPy arrays as Arrow arrays.
+- `nsightlens.ncurep`: the .ncu-rep file format, reader and writer. `nsightlens.ncucsv`: the text of
+  ``ncu --csv``.
 - `nsightlens.metrics`: our columns, from raw metrics in their spellings by architecture.
 - `nsightlens.devices`: peak rates of GPUs. `nsightlens.kernels`: families of kernel names.
 - `nsightlens.steps`: phase and batch size of a step, from NVTX.
