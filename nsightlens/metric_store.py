@@ -378,6 +378,10 @@ def store_of_values(
     texts: dict[str, int] = {}
     columns: dict[str, MetricColumn] = {}
     for name, given in values.items():
+        plain = _column_of_numbers(given)
+        if plain is not None:
+            columns[name] = plain
+            continue
         raw = np.zeros(launch_count, dtype=np.uint64)
         kind = np.zeros(launch_count, dtype=np.uint8)
         as_double = raw.view(np.float64)
@@ -393,3 +397,18 @@ def store_of_values(
         columns[name] = MetricColumn(raw, kind)
     part = StorePart(launch_count, columns, pa.array(texts, type=pa.string()), rounding or {})
     return MetricStore((part,))
+
+
+def _column_of_numbers(given: Sequence[Any]) -> MetricColumn | None:
+    """Return the column of values that are all floats or all integers, else None.
+
+    Nearly every metric is one of the two, and a look at each value takes ten times longer.
+    """
+    types = set(map(type, given))
+    if types == {float}:
+        raw, kind = np.array(given, dtype=np.float64).view(np.uint64), MetricKind.DOUBLE
+    elif types == {int}:
+        raw, kind = np.array(given, dtype=np.uint64), MetricKind.INTEGER
+    else:
+        return None
+    return MetricColumn(raw, np.full(len(raw), kind, dtype=np.uint8), 1 << kind)

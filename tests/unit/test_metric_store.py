@@ -32,6 +32,19 @@ def test_a_text_that_many_launches_share_is_kept_once() -> None:
     assert store.column("n").to_pylist() == [None, None, 1.5]
 
 
+def test_numbers_are_kept_to_the_bit_and_say_what_they_are() -> None:
+    """Integers beyond 2**63, the sign of zero, and NaN."""
+    store = store_of_values(2, {"i": [2**64 - 1, 0], "d": [-0.0, float("nan")], "b": [True, 1]})
+    columns = store.parts[0].columns
+    assert columns["i"].raw.tolist() == [2**64 - 1, 0]
+    assert columns["d"].raw.tolist() == [1 << 63, 0x7FF8 << 48]
+    assert [columns[name].kinds for name in "id"] == [
+        1 << MetricKind.INTEGER,
+        1 << MetricKind.DOUBLE,
+    ]
+    assert store.column("b").to_pylist() == [1, 1]
+
+
 def test_the_long_form_says_every_value_by_launch() -> None:
     """Row, name, kind and the value in the column of its kind."""
     found = store_of_values(2, {"i": [2**63, ABSENT], "d": [0.5, None], "t": [ABSENT, "x"]}).long()
