@@ -283,13 +283,12 @@ def _closing_details(session: SessionInfo) -> Iterator[bytes]:
         )
     for provider, version in session.versions.items():
         yield message_field(8, text_field(1, provider), text_field(2, version))
-    executable = (
-        text_field(1, session.executable)
-        + text_field(2, session.working_directory)
-        + text_field(3, session.command_line)
-    )
-    if executable:
-        yield message_field(9, executable)
+    started = (session.executable, session.working_directory, session.command_line)
+    if started != (None, None, None):
+        # The path is required: without it NVIDIA's reader gives a report without results.
+        executable, *others = started
+        texts = [executable or "", *others]
+        yield message_field(9, *(text_field(i, text) for i, text in enumerate(texts, 1)))
     profiler = text_field(8, session.clock_control) + text_field(11, session.replay_mode)
     if profiler:
         yield message_field(10, profiler)

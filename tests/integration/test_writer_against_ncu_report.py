@@ -10,7 +10,13 @@ import pytest
 from support import reports
 from support.known_metrics import unknown_metrics
 
-from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
+from nsightlens.ncurep.model import (
+    NvtxDomainState,
+    NvtxRange,
+    ProcessInfo,
+    RuleMessage,
+    SessionInfo,
+)
 from nsightlens.ncurep.spec import (
     Float32,
     FocusedRuleMessage,
@@ -284,3 +290,24 @@ def test_every_metric_of_the_fixtures_exists_on_the_chip(tmp_path: Path) -> None
     """A counter that is misspelt, or not of this architecture, would have no description."""
     path = write_ncu_rep(tmp_path / "fixtures.ncu-rep", reports.everything())
     assert unknown_metrics(path) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"executable": "/bin/app"},
+        {"working_directory": "/tmp"},
+        {"command_line": "--steps 3"},
+        {"profiler_command_line": "ncu app"},
+        {"clock_control": "none"},
+        {"replay_mode": "kernel"},
+        {"operating_system": "Linux"},
+        {"versions": {"CUDA Version": "12.4"}},
+    ],
+)
+def test_a_session_that_says_little_is_a_session(said: dict[str, Any], tmp_path: Path) -> None:
+    """What a message of the format requires is written, whatever else is known."""
+    session = SessionInfo(process=ProcessInfo(7, "host", "app"), **said)
+    report = ReportSpec(launches=[LaunchSpec(metrics={"a": 1})], sessions=[session])
+    (action,) = actions_of(tmp_path, report)
+    assert action.metric_by_name("a").as_uint64() == 1
