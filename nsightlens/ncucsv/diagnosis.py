@@ -34,6 +34,12 @@ _NSYS_COLUMNS = {
     "Total Time", "Time(%)", "Total Time(ns)",
 }  # fmt: skip
 
+# Headings of the session page.
+_SESSION_PARTS = frozenset({
+    "Session", "Session Details", "Session Information", "Launch Details", "Launch Settings",
+    "Device Attributes", "Executable Settings", "Profiler Settings",
+})  # fmt: skip
+
 _MOST_SHOWN = 120
 _MOST_COLUMNS = 6
 _DELIMITERS = (",", ";", "\t")
@@ -92,7 +98,7 @@ def not_a_table(path: str, lines: Sequence[str]) -> NotAReportError:
     first = next((i for i, line in enumerate(texts) if line.strip()), None)
     if first is None:
         return NotAReportError(path, "the text is empty", _GIVE_TABLE)
-    for tell in (_of_text_page, _of_log, _of_other_profiler, _of_table):
+    for tell in (_of_text_page, _of_log, _of_other_profiler, _of_session_page, _of_table):
         told = tell(texts, first)
         if told is not None:
             problem, advice, line = told
@@ -158,6 +164,16 @@ def _of_other_profiler(lines: Sequence[str], first: int) -> _Told | None:
 
 
 _NSYS = "this is output of nsys (Nsight Systems), which has times but no metrics of kernels"
+
+
+def _of_session_page(lines: Sequence[str], first: int) -> _Told | None:
+    """Recognise what ncu says of the machine and its settings, printed as a table or as text."""
+    for i in range(first, len(lines)):
+        cells = _cells(lines[i]) or [lines[i].strip().strip('"')]
+        if not _SESSION_PARTS.isdisjoint(cells):
+            problem = "this is the session page of ncu (--page session), which has no launches"
+            return problem, _GIVE_TABLE, i
+    return None
 
 
 def _of_table(lines: Sequence[str], first: int) -> _Told | None:
