@@ -9,7 +9,6 @@ holds beside its metrics.
 
 from __future__ import annotations
 
-import mmap
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +25,17 @@ from nsightlens.metric_store import (
 )
 from nsightlens.ncurep.columns import INSTANCES, LAUNCHES, NVTX, RULES
 from nsightlens.ncurep.container import KINDS, SoundBlocks
+from nsightlens.ncurep.pages import WINDOW, release_pages
 from nsightlens.ncurep.scanner import ScanJob, Scanned, concat_scanned, scan_entries, scan_pure
 
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Iterator, Mapping
     from types import ModuleType
 
     from numpy.typing import NDArray
 
 __all__ = ["scan_compiled", "skim_blocks"]
-
-_WINDOW = 32 << 20
-"""[byte] Of the file, worked on at a time."""
 
 _MOST_REFUSED = 64
 """Beyond so many refused entries, the file is one for the other scanner."""
@@ -49,7 +47,7 @@ _SCALAR_WANTED, _INSTANCES_WANTED = 1, 2
 def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> Iterator[SoundBlocks]:
     """Yield the sound blocks from an offset on, a window at a time."""
     while True:
-        begin, limit = offset, offset + _WINDOW
+        begin, limit = offset, offset + WINDOW
         offset, blocks, entries = scanner.index_blocks(buffer, begin, limit)
         yield SoundBlocks(
             offset,
@@ -58,7 +56,7 @@ def skim_blocks(scanner: ModuleType, buffer: mmap.mmap, offset: int) -> Iterator
         )
         if offset < limit:
             return
-        _release(buffer, begin, offset)
+        release_pages(buffer, begin, offset)
 
 
 def scan_compiled(scanner: ModuleType, job: ScanJob) -> Scanned:
@@ -107,7 +105,7 @@ def _scan_windows(
             if refused[row].damage is not None or len(refused) > _MOST_REFUSED:
                 return refused, row
             row += 1
-        _release(job.buffer, int(extents[first, 0]), int(extents[last - 1, 1]))
+        release_pages(job.buffer, int(extents[first, 0]), int(extents[last - 1, 1]))
         job.tick(last)
     return refused, len(index)
 
@@ -136,17 +134,10 @@ def _windows(extents: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield first and one past the last entry of each window of the file."""
     first = 0
     while first < len(extents):
-        stop = extents[first, 0] + _WINDOW
+        stop = extents[first, 0] + WINDOW
         last = max(first + 1, int(np.searchsorted(extents[:, 1], stop, side="right")))
         yield first, last
         first = last
-
-
-def _release(buffer: mmap.mmap, begin: int, end: int) -> None:
-    """Give back the pages of a window: they count as memory of this process while mapped."""
-    begin -= begin % mmap.PAGESIZE
-    if hasattr(mmap, "MADV_DONTNEED") and end > begin:
-        buffer.madvise(mmap.MADV_DONTNEED, begin, end - begin)
 
 
 def _with_refused(found: Scanned, refused: Mapping[int, Scanned], end: int) -> Scanned:
@@ -334,9 +325,10 @@ def _rules(rule: _Columns, item: _Columns) -> pa.Table:
             rule.text("section").dictionary_encode().take(rows),
             number_array(item.values("severity")),
             item.text("title"),
-            item.text("message"),
+            pc.fill_null(item.text("message"), ""),
             item.array("speedup_pct"),
-            item.array("speedup_scope"),
+            # A speed-up that does not say its scope has the one with the number 0.
+            number_array(item.values("speedup_scope"), item.values("has_speedup") != 0),
         ],
         schema=RULES,
     )
@@ -407,6 +399,7 @@ def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
     """Put ranges into the order of `nsightlens.ncurep.nvtx`: by launch, domain and kind."""
     ranges = _Columns(found["nvtx_range"])
     parent, is_start_end = ranges.values("parent"), ranges.values("is_start_end") != 0
+    category = ranges.values("category")
     if not len(parent):
         return NVTX.empty_table()
     domains = _Domains(found, launch)
@@ -433,7 +426,10 @@ def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
             number_array(depth.astype(np.uint32), ~is_start_end),
             ranges.text("name").take(rows),
             thread,
-            *(ranges.array(name).take(rows) for name in ("range_id", "category", "color")),
+            ranges.array("range_id").take(rows),
+            # 0 is NVTX's word for none.
+            number_array(category, ranges.is_valid("category") & (category != 0)).take(rows),
+            ranges.array("color").take(rows),
             _payload(ranges).take(rows),
             ranges.text("message").take(rows),
         ],

@@ -34,6 +34,7 @@ from nsightlens.ncurep.faults import (
     wire_error,
 )
 from nsightlens.ncurep.model import FILE_VERSION, MAGIC, Kind, ProcessInfo
+from nsightlens.ncurep.pages import PageReleaser
 from nsightlens.ncurep.session import SessionMerger, read_process
 from nsightlens.ncurep.wire import Message, WireFault, padded
 
@@ -317,7 +318,9 @@ class Container:
 
     def _walk(self, offset: int) -> None:
         size, buffer = self._size, self._buffer
+        pages = PageReleaser(buffer, offset)
         while True:
+            pages.read_up_to(offset)
             if self._skim is not None:
                 for found in self._skim(buffer, offset):
                     offset = self._take_sound_blocks(found)

@@ -83,7 +83,7 @@ def _with_attributes(
     color, payload, message = (attributes.message(number) for number in (3, 4, 5))
     return NvtxRange(
         name,
-        category=attributes.uint32(2),
+        category=attributes.uint32(2) or None,  # 0 is NVTX's word for none
         color=color.uint32(2) if color is not None else None,
         payload=_payload(payload) if payload is not None else None,
         message=message.text(2) if message is not None else None,

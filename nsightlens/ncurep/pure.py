@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.errors import ReportFormatError, StringIndexError
 from nsightlens.ncurep.faults import READER_SLIPS, SALVAGE, reader_error, wire_error
 from nsightlens.ncurep.model import InstanceColumns, Result, ScalarColumns
+from nsightlens.ncurep.pages import PageReleaser
 from nsightlens.ncurep.results import layout_of, read_result
 from nsightlens.ncurep.scan import scan_instances, scan_result
 from nsightlens.ncurep.wire import Message, WireFault, padded
@@ -39,6 +40,8 @@ class ResultReader:
     wanted
         By name id, whether to read instanced values:
         `nsightlens.ncurep.scanner.wanted_instances`; None for none.
+    has_side_tables
+        Read rules and NVTX ranges; without, they are stepped over.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class ResultReader:
         path: str,
         container: Container,
         wanted: Sequence[bool] | None,
+        *,
+        has_side_tables: bool = True,
     ) -> None:
         self.results: list[Result] = []
         self.scalars = ScalarColumns()
@@ -57,6 +62,7 @@ class ResultReader:
         # With the end of the file gone, so may be the string table that a metric refers to.
         self._may_lack_strings = container.damage is not None
         self._wanted = wanted or ()
+        self._has_side_tables = has_side_tables
 
     def read_all(
         self, entries: Iterable[Entry], tick: Callable[[int], None] | None = None
@@ -65,7 +71,9 @@ class ResultReader:
 
         ``tick`` is called now and then with the number of entries read.
         """
+        pages = None
         for done, entry in enumerate(entries):
+            pages = pages or PageReleaser(self._buffer, entry.start)
             if tick is not None and done % 64 == 0:
                 tick(done)
             scalar_count = len(self.scalars.result)
@@ -78,6 +86,7 @@ class ResultReader:
             except READER_SLIPS as slip:
                 self._roll_back(scalar_count, instance_count)
                 return reader_error(self._path, slip, entry.start, entry.where())
+            pages.read_up_to(entry.stop)
         return None
 
     def _read_entry(self, entry: Entry) -> None:
@@ -89,7 +98,9 @@ class ResultReader:
             fields, extents = scan_result(
                 data, size, layout.metrics, len(self.results), self.scalars
             )
-            result = read_result(Message(data, fields, 0), entry.kind, layout)
+            result = read_result(
+                Message(data, fields, 0), entry.kind, layout, has_side_tables=self._has_side_tables
+            )
             self._check_names(entry, first, extents)
             if self.instances is not None:
                 self._read_instances(data, first, extents, self.instances)

@@ -60,7 +60,9 @@ def layout_of(kind: Kind) -> Layout:
     return _LAYOUTS[kind]
 
 
-def read_result(message: Message, kind: Kind, layout: Layout) -> Result:
+def read_result(
+    message: Message, kind: Kind, layout: Layout, *, has_side_tables: bool = True
+) -> Result:
     """Return a result without its metrics.
 
     Parameters
@@ -71,6 +73,8 @@ def read_result(message: Message, kind: Kind, layout: Layout) -> Result:
         Which kind of result it is.
     layout
         Its `layout_of`.
+    has_side_tables
+        Read its NVTX state and its rules.
 
     Raises
     ------
@@ -98,6 +102,8 @@ def read_result(message: Message, kind: Kind, layout: Layout) -> Result:
         result.grid, result.block = _extent(message, 10), _extent(message, 11)
     elif kind == "cmdlist":
         result.function_name = message.text(18) or None
+    if not has_side_tables:
+        return result
     nvtx = message.message(layout.nvtx)
     if nvtx is not None:
         result.nvtx = read_nvtx(nvtx, thread_id)

@@ -151,7 +151,9 @@ def scan_entries(
     # Imported here: nearly every report is sound, and the compiled scanner reads it.
     from nsightlens.ncurep.pure import ResultReader  # noqa: PLC0415
 
-    reader = ResultReader(job.buffer, job.path, container, job.instances)
+    reader = ResultReader(
+        job.buffer, job.path, container, job.instances, has_side_tables=job.has_side_tables
+    )
     damage = reader.read_all(entries, tick)
     results, strings = reader.results, container.strings
     numbered = list(enumerate(results, first)) if job.has_side_tables else []

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.handmade import block, file_of, kernel, write_bytes
 from support.mutate import DAMAGES, mutants
 from support.small_reports import small_reports
 from support.twins import outcome
 
 from nsightlens.ncurep import LaunchSpec, MetricSpec, encode_ncu_rep, read_columns
+from nsightlens.ncurep.encode import double_field, message_field, text_field, uint_field
 from nsightlens.ncurep.scanner import compiled_scanner
 
 if TYPE_CHECKING:
@@ -115,6 +117,31 @@ def test_a_part_of_a_file_is_read_alike(wanted: dict[str, Any], tmp_path: Path) 
         path = tmp_path / f"{i}.ncu-rep"
         path.write_bytes(data)
         assert outcome(path, "c", "raise", **wanted) == outcome(path, "python", "raise", **wanted)
+
+
+def test_what_a_message_leaves_out_is_the_same_from_both(tmp_path: Path) -> None:
+    """A rule's message without a text, a speed-up without a scope, a range without a category."""
+    item = message_field(1, message_field(1), message_field(10, double_field(2, 5.0)))
+    rule = message_field(19, text_field(1, "R"), text_field(2, "Rule"), message_field(3, item))
+    attributes = message_field(2, uint_field(2, 0), message_field(3, uint_field(2, 7)))
+    stack = message_field(2, uint_field(1, 0), message_field(3, text_field(1, "step"), attributes))
+    state = message_field(21, message_field(2, uint_field(1, 77), stack))
+    path = write_bytes(tmp_path, file_of(block([kernel(rule, state)])))
+    assert not check_twins(path)
+    found = outcome(path, "c", "raise")
+    assert (found["rules"]["message"], found["rules"]["speedup_scope"]) == ([""], [0])
+    assert (found["nvtx"]["category"], found["nvtx"]["color"]) == ([None], [7])
+
+
+@pytest.mark.parametrize(
+    "field", [message_field(19, text_field(1, "R")), message_field(21, b"\x0b")]
+)
+def test_what_is_not_asked_for_is_not_looked_into(field: bytes, tmp_path: Path) -> None:
+    """A fault in a rule or an NVTX state is none for whoever wants neither, whoever reads."""
+    path = write_bytes(tmp_path, file_of(block([kernel(field)])))
+    assert check_twins(path)
+    assert "error" not in outcome(path, "c", "raise", has_side_tables=False)
+    assert "error" not in outcome(path, "python", "raise", has_side_tables=False)
 
 
 @pytest.mark.parametrize("scanner", ["c", "python"])

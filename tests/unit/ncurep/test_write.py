@@ -186,11 +186,11 @@ def test_no_nvtx_state_is_not_an_empty_one(tmp_path: Path) -> None:
 
 
 def test_a_range_with_an_attribute_has_a_category(tmp_path: Path) -> None:
-    """The format stores category, colour and message together, so no category becomes 0."""
+    """The format stores category, colour and message together; 0 stands for no category."""
     state = [NvtxDomainState(1, "engine", push_pop=(NvtxRange("range", payload=7),))]
     (result,) = read_back(tmp_path, [LaunchSpec(nvtx=state)]).results
     assert result.nvtx is not None
-    assert result.nvtx[0].push_pop == (NvtxRange("range", category=0, payload=7),)
+    assert result.nvtx[0].push_pop == (NvtxRange("range", payload=7),)
 
 
 def test_rule_messages_keep_their_order_and_fields(tmp_path: Path) -> None:
