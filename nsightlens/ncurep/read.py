@@ -8,17 +8,15 @@ file, the byte and the structure; with ``on_error="salvage"`` it ends the readin
 
 from __future__ import annotations
 
-import mmap
 import os
-import stat
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from nsightlens.errors import NotAReportError, ReportFormatError, ReportNotFoundError
 from nsightlens.ncurep.columns import FileColumns
 from nsightlens.ncurep.compiled import scan_compiled, skim_blocks
 from nsightlens.ncurep.container import Container, read_file_header
-from nsightlens.ncurep.faults import NOTHING_TO_SALVAGE, PROFILE_AGAIN, within_memory
+from nsightlens.ncurep.faults import NOTHING_TO_SALVAGE, within_memory
+from nsightlens.ncurep.mapped import open_mapped
 from nsightlens.ncurep.model import NcuRepFile
 from nsightlens.ncurep.pure import ResultReader
 from nsightlens.ncurep.scanner import (
@@ -31,6 +29,8 @@ from nsightlens.ncurep.scanner import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from nsightlens.errors import ReportFormatError
 
 __all__ = ["read_columns", "read_ncu_rep"]
 
@@ -85,7 +85,7 @@ def read_ncu_rep(
     if on_error not in ("raise", "salvage"):
         raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
     path = os.fspath(path)
-    with within_memory(path), _open(path) as buffer:
+    with within_memory(path), open_mapped(path) as buffer:
         version, start = read_file_header(buffer, path)
         container = Container(buffer, path, start)
         if container.damage is not None and on_error == "raise":
@@ -159,7 +159,7 @@ def read_columns(
     compiled = compiled_scanner(scanner)
     path = os.fspath(path)
     shown = path if shown is None else shown
-    with within_memory(shown), _open(path, shown) as buffer:
+    with within_memory(shown), open_mapped(path, shown) as buffer:
         version, start = read_file_header(buffer, shown)
         skim = None if compiled is None else partial(skim_blocks, compiled)
         container = Container(buffer, shown, start, skim)
@@ -195,35 +195,6 @@ def _check_damage(damage: ReportFormatError | None, on_error: str, result_count:
         raise damage
     if not result_count:
         raise _beyond_salvage(damage)
-
-
-def _open(path: str, shown: str | None = None) -> mmap.mmap:
-    """Return the file mapped into memory, not yet known to be a report."""
-    name = path if shown is None else shown
-    try:
-        # Before it is opened: opening a pipe waits for its writer.
-        _check_kind(name, os.stat(path))  # noqa: PTH116 - also takes what pathlib cannot hold
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            status = os.fstat(file.fileno())
-            _check_kind(name, status)
-            if status.st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (FileNotFoundError, NotADirectoryError):
-        raise ReportNotFoundError(f"{name}: there is no such file.") from None
-    except NotAReportError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ReportNotFoundError(f"{name}: the file cannot be read ({reason}).") from error
-    raise NotAReportError(name, "the file is empty", PROFILE_AGAIN)
-
-
-def _check_kind(path: str, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise NotAReportError(path, "this is a directory", "Give the .ncu-rep file inside it.")
-    if not stat.S_ISREG(status.st_mode):
-        advice = "Give a .ncu-rep file on a disk."
-        raise NotAReportError(path, "this is a device or a pipe, not a file", advice)
 
 
 def _beyond_salvage(damage: ReportFormatError) -> ReportFormatError:

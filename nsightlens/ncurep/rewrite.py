@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nsightlens.ncurep.container import Container, Entry, read_file_header
 from nsightlens.ncurep.encode import uint_field
 from nsightlens.ncurep.faults import wire_error
-from nsightlens.ncurep.read import _open
+from nsightlens.ncurep.mapped import open_mapped
 from nsightlens.ncurep.wire import BYTES, Message, WireFault, padded, scan_fields
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def indexed(path: str | os.PathLike[str]) -> Iterator[Source]:
         See `nsightlens.ncurep.read_ncu_rep`.
     """
     name = os.fspath(path)
-    with _open(name) as buffer:
+    with open_mapped(name) as buffer:
         _, start = read_file_header(buffer, name)
         container = Container(buffer, name, start)
         yield Source(buffer, name, start, container, container.entries)

@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_read_says_why(
         raise refusal
 
     path = write_bytes(tmp_path, SOUND)
-    monkeypatch.setattr(f"nsightlens.ncurep.read.{name}", refuse, raising=False)
+    monkeypatch.setattr(f"nsightlens.ncurep.mapped.{name}", refuse, raising=False)
     with pytest.raises(ReportNotFoundError, match="cannot be read") as caught:
         read_ncu_rep(path)
     assert str(refusal.strerror) in str(caught.value)
@@ -91,7 +91,7 @@ def test_a_directory_is_told_from_a_forbidden_file(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("nsightlens.ncurep.read.open", refuse, raising=False)
+    monkeypatch.setattr("nsightlens.ncurep.mapped.open", refuse, raising=False)
     with pytest.raises(NotAReportError, match="this is a directory"):
         read_ncu_rep(tmp_path)
 
