@@ -81,6 +81,8 @@ class Pool:
         except WorkerDiedError as died:
             problem = f"the process that was to read it {died}"
             advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
+            if "SIGBUS" in str(died):
+                advice = "The file was cut while it was read: read it when it is written whole."
             raise ReaderFailedError(shown_path(name), problem, advice) from died
 
     @contextmanager

@@ -17,7 +17,7 @@ from support.reports import attention_launch, everything, gemm_launch, write_rep
 from nsightlens.errors import NotAReportError, ReaderFailedError, ReportNotFoundError
 from nsightlens.readers import each, open_each, open_report, pool
 from nsightlens.readers.read import ReadOptions
-from nsightlens.readers.worker import Worker
+from nsightlens.readers.worker import Worker, WorkerDiedError
 from nsightlens.report import Report
 
 if TYPE_CHECKING:
@@ -291,3 +291,17 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(10 * len(everything()) + 3)]
+
+
+@pytest.mark.usefixtures("only_processes")
+def test_a_file_that_is_cut_while_it_is_read_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system ends whoever reads behind the end of a mapped file: more memory would not help."""
+
+    def end(*_: object, **__: object) -> None:
+        raise WorkerDiedError("was ended by SIGBUS")
+
+    monkeypatch.setattr(Worker, "call", end)
+    with pytest.raises(ReaderFailedError, match="cut while it was read"):
+        open_report(three_reports(tmp_path), jobs=2)
