@@ -1,50 +1,48 @@
-"""What a redacted report still says: removed texts that occur elsewhere, and texts that are paths.
+"""What a redacted report still says: removed texts that stand elsewhere, paths and addresses.
 
 The search is over the bytes that are written, whatever message they belong to. A find is only
-taken where it lies in a text: fields are opened around it, level by level, until one is a text.
-Used by `nsightlens.ncurep.redact`.
+taken where it lies in a text, see `nsightlens.ncurep.texts`; `nsightlens.ncurep.signs` knows paths
+and addresses. Used by `nsightlens.ncurep.redact`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.ncurep.redacted_fields import FIELDS
-from nsightlens.ncurep.wire import BYTES, WireFault, decode_text, padded, scan_fields
+from nsightlens.ncurep.signs import (
+    address_at,
+    addresses,
+    path_at,
+    paths,
+    wide_path_at,
+    wide_paths,
+)
+from nsightlens.ncurep.texts import OpenMessage
+from nsightlens.ncurep.users import user_places, users_of, words_of
+from nsightlens.ncurep.wire import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Leftover", "Leftovers", "Secrets", "without_users"]
+__all__ = ["Leftover", "Leftovers", "Secrets"]
 
 _SHORTEST = 3
 """[character] Shorter texts, such as an argument ``1``, are all over a report by chance."""
 
-_DEEPEST = 16
-"""Messages inside one another that are opened; documented ones are 8 deep."""
-
-_USER = re.compile(rb"(?:/home|/homes|/Users|\\Users)[/\\]([^/\\\s\"':;,\x00-\x1f]+)")
+USER, HOST = "user name", "host name"
 _SPLIT = re.compile(r"[\s=:;,\"']+")
-_NOT_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-
-# A path of two parts and more. Bytes above 0x7f are letters of other languages.
-_PART = rb"/[\w.+@~%\x80-\xff-]+"
-# Each begins with one sign, which is found fast; none covers the beginning of another.
-_CANDIDATES = tuple(
-    re.compile(pattern)
-    for pattern in (_PART + rb"(?=/[\w.\x80-\xff])", rb"~(?=/[\w.\x80-\xff])", rb":(?=\\\w)")
-)
-_PATH = re.compile(
-    # Not the rest of a word, of a tag (</p/...) or of a web address.
-    rb"(?<![\w.<\x80-\xff])(?<!:/)"
-    rb"(?:(?:~|" + _PART + rb")(?:" + _PART + rb")+/?|[A-Za-z]:\\[^\s\"'<>|:*?]+)"
+_VARIABLES = re.compile(
+    r"(?<![A-Z])(?:(?P<user>USER|USERNAME|LOGNAME|SUDO_USER)"
+    r"|HOST|HOSTNAME|COMPUTERNAME|SLURMD_NODENAME)=([^\s:;,\"'$]+)"
 )
 
 
 class Secrets:
-    """Texts that were removed, and what can be read from them, such as the name of a user."""
+    """Texts that were removed, what can be read from them, and the names of users in what stays."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
@@ -52,8 +50,9 @@ class Secrets:
     def add(self, kind: str, text: str) -> None:
         """Take a removed text of a kind."""
         self._add(kind, text.strip())
-        self.add_users(text.encode("utf-8", "surrogateescape"))
-        if kind == "host name" and not text.replace(".", "").isdigit():
+        for name in users_of(text.encode("utf-8", "surrogateescape")):
+            self._add(USER, decode_text(name))
+        if kind == HOST and not text.replace(".", "").isdigit():
             self._add(kind, text.partition(".")[0])
         elif kind in _NAMES_OF_FILES:
             self._add(kind, re.split(r"[/\\]", text)[-1])
@@ -61,21 +60,27 @@ class Secrets:
             for word in _SPLIT.split(text):
                 if re.search(r"[/\\]\w", word):
                     self._add(kind, word)
+            for match in _VARIABLES.finditer(text):
+                self._add(USER if match["user"] else HOST, match[2])
 
-    def add_users(self, content: bytes) -> None:
-        """Take the names of the users whose home folders are named somewhere in the bytes."""
-        for name in _USER.findall(content):
-            self._add("user name", decode_text(name))
+    def add_users(self, message: bytes, *, is_removed: bool) -> None:
+        """Take the names of users in the paths of a message that is removed, or kept."""
+        for start, stop in user_places(OpenMessage(message)):
+            for name in words_of(message[start:stop]):
+                self._add(USER, decode_text(name), is_removed=is_removed)
 
-    def _add(self, kind: str, text: str) -> None:
-        if len(text) >= _SHORTEST:
-            self._kinds.setdefault(text, kind)
+    def _add(self, kind: str, text: str, *, is_removed: bool = True) -> None:
+        if len(text) < _SHORTEST:
+            return
+        if is_removed and self._kinds.get(text) in (None, USER):
+            self._kinds[text] = f"removed {kind}"
+        self._kinds.setdefault(text, kind)
 
     def found(self) -> dict[str, str]:
         """Return the kind of each text, without those in which a shorter one would be found."""
         kept: dict[str, str] = {}
         for text in sorted(self._kinds, key=len):
-            if not any(_occurs(text, shorter) for shorter in kept):
+            if not any(_occurs(text, shorter, kind) for shorter, kind in kept.items()):
                 kept[text] = self._kinds[text]
         return kept
 
@@ -84,20 +89,33 @@ _NAMES_OF_FILES = frozenset(["executable", "process name"])
 _LINES = frozenset(["command line", "environment", "profiler command line", "comment"])
 
 
-def _occurs(text: str, shorter: str) -> bool:
+def _occurs(text: str, shorter: str, kind: str) -> bool:
     content, word = text.encode("utf-8", "replace"), shorter.encode("utf-8", "replace")
     position = content.find(word)
-    return position >= 0 and _is_whole_word(content, position, position + len(word))
+    return position >= 0 and _is_whole_word(content, position, position + len(word), kind)
 
 
-def _is_whole_word(content: bytes, start: int, stop: int) -> bool:
-    """Tell whether ``[start, stop)`` does not end amid letters."""
-    edges = ((content[start - 1 : start], start), (content[stop : stop + 1], stop - 1))
-    return not any(_is_letter(outer) and _is_letter(content[at : at + 1]) for outer, at in edges)
+def _is_whole_word(content: bytes, start: int, stop: int, kind: str, width: int = 1) -> bool:
+    """Tell whether ``[start, stop)`` does not end amid letters, of ``width`` bytes each."""
+    before = content[max(0, start - width) : start]
+    if width == 1 and _ESCAPED.search(content, max(0, start - 3), start):
+        before = b""
+    behind = content[stop : stop + width]
+    edges = ((before, content[start : start + width]), (behind, content[stop - width : stop]))
+    joins = kind.endswith(_NAMES)  # run_alice_2 has the name of alice
+    return not any(_is_letter(outer, joins) and _is_letter(inner, joins) for outer, inner in edges)
 
 
-def _is_letter(byte: bytes) -> bool:
-    return byte.isalnum() or byte == b"_" or byte >= b"\x80"
+_ESCAPED = re.compile(rb"(?:\\[nrt]|%[0-9A-Fa-f]{2})\Z")
+"""A sign that JSON, or a URL, writes with a letter in the end."""
+_NAMES = (USER, HOST)
+
+
+def _is_letter(character: bytes, underscore_joins: bool) -> bool:
+    first, rest = character[:1], character[1:]
+    if rest.strip(b"\0"):
+        return False
+    return first.isalnum() or first >= b"\x80" or (first == b"_" and not underscore_joins)
 
 
 class Leftover(NamedTuple):
@@ -114,6 +132,14 @@ class _Sought(NamedTuple):
     kind: str
     candidates: Callable[[bytes], Iterator[tuple[int, int]]]
     in_text: Callable[[bytes, int, int], str | None]
+    ignores_case: bool = False
+
+
+_SIGNS = (
+    _Sought("path", paths, path_at),
+    _Sought("path", wide_paths, wide_path_at),
+    _Sought("address", addresses, address_at),
+)
 
 
 class Leftovers:
@@ -127,119 +153,65 @@ class Leftovers:
 
     def __init__(self, secrets: Secrets) -> None:
         self.counts: Counter[Leftover] = Counter()
-        words = secrets.found()
-        self._sought = [_PATHS, *(_word(kind, text) for text, kind in words.items())]
-        # The same section definitions lie in every result: what stands around a find decides it.
-        self._known: dict[tuple[int, str, bytes, bytes], Leftover | None] = {}
+        words = secrets.found().items()
+        self._sought = [*_SIGNS, *(one for text, kind in words for one in _words(kind, text))]
+        # The same section definitions lie in every result: each is looked into once.
+        self._known: dict[tuple[int, int, bytes, str], Leftover | None] = {}
 
     def search(self, piece: bytes, message: str) -> None:
         """Search a block header or a result; ``message`` is its name in `FIELDS`."""
+        opened, lower, digests = OpenMessage(piece), piece.lower(), dict[int, bytes]()
         for index, sought in enumerate(self._sought):
-            for start, stop in sought.candidates(piece):
-                before, after = (
-                    piece[max(0, start - _CONTEXT) : start],
-                    piece[start : start + _CONTEXT],
-                )
-                key = index, message, before, after
+            for start, stop in sought.candidates(lower if sought.ignores_case else piece):
+                field = opened.field_at(start)
+                if field is None:
+                    continue
+                if field.start not in digests:
+                    content = piece[field.start : field.stop]
+                    digests[field.start] = blake2b(content, digest_size=16).digest()
+                where = FIELDS[message][field.number].kind
+                key = index, start - field.start, digests[field.start], where
                 if key not in self._known:
-                    self._known[key] = _leftover(sought, piece, message, start, stop)
+                    self._known[key] = _leftover(sought, opened, where, start, stop)
                 found = self._known[key]
                 if found is not None:
                     self.counts[found] += 1
 
 
-_CONTEXT = 128
-"""[byte] Before and behind a find, by which another is taken for the same."""
+_BEFORE, _BEHIND = 256, 4096
+"""[byte] Of a text that are looked at around a find: no system has longer paths."""
+
+_COLOURS = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")
+"""As a terminal takes them: their last letter is none of the text."""
 
 
 def _leftover(
-    sought: _Sought, piece: bytes, message: str, start: int, stop: int
+    sought: _Sought, message: OpenMessage, where: str, start: int, stop: int
 ) -> Leftover | None:
     """Return what was found, or None where it lies in no text or is no whole word of it."""
     found = None
-    for number, begin, end in _texts_around(piece, start, stop):
-        text = sought.in_text(piece[begin:end], start - begin, stop - begin)
+    for begin, end in message.texts_around(start, stop):
+        first = max(begin, start - _BEFORE)
+        content = message.content[first : min(end, stop + _BEHIND)]
+        if b"\x1b" in content:
+            content = _COLOURS.sub(lambda match: b" " * len(match.group()), content)
+        text = sought.in_text(content, start - first, stop - first)
         # A message can look like a text: the innermost that fits counts.
         if text is not None:
-            found = Leftover(sought.kind, text, FIELDS[message][number].kind)
+            found = Leftover(sought.kind, text, where)
     return found
 
 
-def _texts_around(piece: bytes, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the texts that hold ``[start, stop)``, outermost first: each as its place.
-
-    The first number is that of the field of ``piece`` in which they lie.
-    """
-    data, begin, end = padded(piece), 0, len(piece)
-    outermost = 0
-    for _ in range(_DEEPEST):
-        try:
-            fields = scan_fields(data, begin, end)
-        except WireFault:
-            return
-        around = [f for f in fields if f.wire_type == BYTES and f.start <= start < f.stop]
-        if not around:
-            return
-        number, _, begin, end = around[0]
-        outermost = outermost or number
-        if stop <= end and _is_text(data, begin, end):
-            yield outermost, begin, end
+def _words(kind: str, text: str) -> Iterator[_Sought]:
+    """Yield how to look for a text: as the format writes texts, and in wide characters."""
+    ignores_case = kind.endswith(_NAMES)
+    for encoding, width in (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4)):
+        errors = "surrogateescape" if width == 1 else "replace"
+        word = text.encode(encoding, errors)
+        yield _word(kind, word.lower() if ignores_case else word, encoding, width)
 
 
-_FIELD_1 = 0x0A
-
-
-def _is_text(data: bytes, begin: int, end: int) -> bool:
-    if _NOT_TEXT.search(data, begin, end):
-        return False
-    if data[begin] != _FIELD_1:
-        return True
-    # A message of one text in field 1 looks like a text that begins with a line break.
-    try:
-        scan_fields(data, begin, end)
-    except WireFault:
-        return True
-    return False
-
-
-def without_users(field: bytes) -> bytes:
-    """Return a field with an ``x`` for each letter of the users whose home folders it names.
-
-    No length changes, so everything around it stays valid.
-    """
-    if b"/home" not in field and b"Users" not in field:
-        return field
-    masked = bytearray(field)
-    for match in _USER.finditer(field):
-        texts = list(_texts_around(field, match.start(), match.start(1)))
-        if texts:
-            begin, end = match.start(1), min(match.end(1), texts[-1][2])
-            masked[begin:end] = b"x" * (end - begin)
-    return bytes(masked)
-
-
-def _paths(piece: bytes) -> Iterator[tuple[int, int]]:
-    for pattern in _CANDIDATES:
-        for match in pattern.finditer(piece):
-            # The letter of a drive stands before its colon.
-            start = match.start() - (piece[match.start()] == _COLON)
-            yield max(0, start), match.end()
-
-
-_COLON = ord(":")
-
-
-def _path_at(content: bytes, start: int, stop: int) -> str | None:
-    match = _PATH.match(content, start)
-    return decode_text(match.group()) if match and match.end() >= stop else None
-
-
-_PATHS = _Sought("path", _paths, _path_at)
-
-
-def _word(kind: str, text: str) -> _Sought:
-    word = text.encode("utf-8", "surrogateescape")
-
+def _word(kind: str, word: bytes, encoding: str, width: int) -> _Sought:
     def candidates(piece: bytes) -> Iterator[tuple[int, int]]:
         start = piece.find(word)
         while start >= 0:
@@ -247,6 +219,8 @@ def _word(kind: str, text: str) -> _Sought:
             start = piece.find(word, start + 1)
 
     def in_text(content: bytes, start: int, stop: int) -> str | None:
-        return text if _is_whole_word(content, start, stop) else None
+        if not _is_whole_word(content, start, stop, kind, width):
+            return None
+        return content[start:stop].decode(encoding, "backslashreplace")
 
-    return _Sought(f"removed {kind}", candidates, in_text)
+    return _Sought(kind, candidates, in_text, kind.endswith(_NAMES))

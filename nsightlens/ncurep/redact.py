@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.files import check_place, write_bytes
-from nsightlens.ncurep.encode import length_prefixed, message_field, text_field
+from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.faults import wire_error
-from nsightlens.ncurep.leftovers import Leftover, Leftovers, Secrets, without_users
-from nsightlens.ncurep.model import DEFAULT_DOMAIN
+from nsightlens.ncurep.leftovers import Leftover, Leftovers, Secrets
+from nsightlens.ncurep.model import DEFAULT_DOMAIN, MAGIC
 from nsightlens.ncurep.redacted_fields import (
     CONTEXT_NAME,
     FIELDS,
@@ -29,6 +29,7 @@ from nsightlens.ncurep.redacted_fields import (
 )
 from nsightlens.ncurep.rewrite import blocks, header_with, indexed, raw_fields
 from nsightlens.ncurep.session import SessionMerger
+from nsightlens.ncurep.users import without_users
 from nsightlens.ncurep.wire import (
     BYTES,
     VARINT,
@@ -52,15 +53,18 @@ __all__ = ["Redaction", "Remaining", "redact_ncu_rep"]
 
 _SESSION, _STRING_TABLE = 3, 4
 _PROFILER_COMMAND_LINE = 11
+_VERSION = 1
+"""FileHeader: its one field that is documented."""
 
 
 class Remaining(NamedTuple):
     """A text in a redacted report that still names something.
 
     ``kind`` is what it is: a ``kernel name``, ``NVTX name``, ``context or stream name``, ``device
-    name``, ``path``, or ``removed ...`` for a text that was removed from its own place and stands
-    in another. ``where`` is the part of a result or header that holds it, ``occurrence_count`` how
-    often it does.
+    name``, ``path``, ``address`` (of mail, of a machine, of a web page that is not NVIDIA's),
+    ``user name`` for one that stands in a path of what is kept, or ``removed ...`` for a text that
+    was removed from its own place and stands in another. ``where`` is the part of a result or
+    header that holds it, ``occurrence_count`` how often it does.
     """
 
     kind: str
@@ -193,17 +197,20 @@ class _Redactor:
 
     def examine(self) -> None:
         """Find what is to change, and note what goes and what stays."""
+        for field in raw_fields(self._source.file_header):
+            if field.number != _VERSION:
+                self._note_removed(UNDOCUMENTED, field.raw)
         for block in blocks(self._source):
             self._examine(block.header, "header", (f"block {block.number}", "header"))
             for place in block.sources:
                 self.removed[SOURCE] += 1
-                self.secrets.add_users(self._source.bytes_of(place))
+                self.secrets.add_users(self._source.bytes_of(place), is_removed=True)
             for entry in block.results:
                 self._examine(entry, entry.kind, entry.where())
 
     def pieces(self, leftovers: Leftovers) -> Iterator[bytes]:
         """Yield the new file, and have all of it searched."""
-        yield self._source.buffer[: self._source.start]
+        yield MAGIC + length_prefixed(uint_field(_VERSION, self._source.version))
         for block in blocks(self._source):
             fields = raw_fields(self._changed(block.header))
             says_nothing = {_SESSION, _STRING_TABLE}.isdisjoint(field.number for field in fields)
@@ -228,7 +235,9 @@ class _Redactor:
         return entry.stop - entry.start + sum(len(e.new) - (e.stop - e.start) for e in edits)
 
     def _examine(self, place: Extent | Entry, message: str, where: tuple[str, ...]) -> None:
-        data, size = padded(self._source.bytes_of(place)), place.stop - place.start
+        content, size = self._source.bytes_of(place), place.stop - place.start
+        self.secrets.add_users(content, is_removed=False)
+        data = padded(content)
         rules = FieldRule(fields=FIELDS[message])
         try:
             alias = self._alias(data, size, message) if KERNEL_NAME in self._unwanted else None
@@ -274,7 +283,7 @@ class _Redactor:
         is_unwanted = rule.kind in self._unwanted
         if is_unwanted or rule.fate not in ("keep", "inside", "mask"):
             if content or field.wire_type == VARINT:
-                self.removed[rule.kind] += 1
+                self._note_removed(rule.kind, data[begin : field.stop])
             for text in _texts_of(content, rule):
                 self.secrets.add(rule.kind, text)
             if is_unwanted:
@@ -293,12 +302,15 @@ class _Redactor:
             return message_field(field.number, _applied(content, edits)) if edits else None
         return None
 
+    def _note_removed(self, kind: str, raw: bytes) -> None:
+        self.removed[kind] += 1
+        self.secrets.add_users(raw, is_removed=True)
+
     def _masked(self, raw: bytes) -> bytes | None:
         masked = without_users(raw)
         if masked == raw:
             return None
-        self.removed["user name in a path"] += 1
-        self.secrets.add_users(raw)
+        self._note_removed("user name in a path", raw)
         return masked
 
 

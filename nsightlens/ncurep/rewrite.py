@@ -42,6 +42,10 @@ _SOURCE_COUNT, _PAYLOAD_SIZE = 1, 5
 COUNT_FIELD: dict[Kind, int] = {"kernel": 2, "range": 7, "cmdlist": 8, "graph": 9}
 
 
+_FILE_HEADER = 8
+"""[byte] Where the message of the file header begins: behind the magic and its length."""
+
+
 class Extent(NamedTuple):
     """Bytes ``[start, stop)`` of the file."""
 
@@ -75,14 +79,20 @@ class RawField(NamedTuple):
 class Source(NamedTuple):
     """A report that is open: its bytes, its name and its index.
 
-    ``start`` [byte] is where its first block begins.
+    ``start`` [byte] is where its first block begins, behind the file header.
     """
 
     buffer: mmap
     path: str
+    version: int
     start: int
     container: Container
     entries: list[Entry]
+
+    @property
+    def file_header(self) -> bytes:
+        """Its message, without magic and length."""
+        return self.buffer[_FILE_HEADER : self.start]
 
     def bytes_of(self, extent: Extent | Entry) -> bytes:
         """Return the bytes of a header or an entry."""
@@ -100,9 +110,9 @@ def indexed(path: str | os.PathLike[str]) -> Iterator[Source]:
     """
     name = os.fspath(path)
     with open_mapped(name) as buffer:
-        _, start = read_file_header(buffer, name)
+        version, start = read_file_header(buffer, name)
         container = Container(buffer, name, start)
-        yield Source(buffer, name, start, container, container.entries)
+        yield Source(buffer, name, version, start, container, container.entries)
 
 
 def blocks(source: Source) -> Iterator[Block]:

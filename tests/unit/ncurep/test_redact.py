@@ -12,8 +12,8 @@ from support.reports import everything, report_of
 
 from nsightlens.errors import OutputError, OutputExistsError, ReportFormatError, WireFormatError
 from nsightlens.ncurep import read_ncu_rep, redact_ncu_rep, write_ncu_rep
-from nsightlens.ncurep.encode import message_field, text_field, uint_field
-from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
+from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
+from nsightlens.ncurep.model import MAGIC, NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
 from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec
 
 if TYPE_CHECKING:
@@ -290,6 +290,219 @@ def test_users_in_the_paths_of_rules_are_masked(tmp_path: Path) -> None:
     )
     assert done.removed["user name in a path"] == 1
     assert ("path", "rule", "/home/xxxxx/rules/x.py") in remaining(done)
+
+
+@pytest.mark.parametrize(
+    ("said", "masked"),
+    [
+        (r"at C:\Users\John Smith\rules\x.py", r"at C:\Users\xxxx xxxxx\rules\x.py"),
+        (r"at 'C:\Users\Smith, John'", r"at 'C:\Users\xxxxxx xxxx'"),
+        (r"at C:\Users\John Smith", r"at C:\Users\xxxx xxxxx"),
+        (r"C:\Users\Jo O'Brien\x", r"C:\Users\xx xxxxxxx\x"),
+        (r"open('C:\\Users\\jsmith\\x')", r"open('C:\\Users\\xxxxxx\\x')"),
+        (r"C:\USERS\JSMITH\X", r"C:\USERS\xxxxxx\X"),
+        (r"C:\Documents and Settings\jo\x", r"C:\Documents and Settings\xx\x"),
+        (r"C:/Users/John Smith/x", r"C:/Users/xxxx xxxxx/x"),
+        (r"\\server\Users\jsmith\x", r"\\server\Users\xxxxxx\x"),
+        (r"\\server\home\jsmith", r"\\server\home\xxxxxx"),
+        ("in /Users/jo/x", "in /Users/xx/x"),
+        ("in /mnt/c/Users/jsmith/x", "in /mnt/c/Users/xxxxxx/x"),
+        ("in /mnt/home/carol/x", "in /mnt/home/xxxxx/x"),
+        ("in /home2/carol", "in /home2/xxxxx"),
+        ("in /global/homes/c/carol/x", "in /global/homes/x/xxxxx/x"),
+        ("in /afs/cern.ch/user/c/carol", "in /afs/cern.ch/user/x/xxxxx"),
+        ("in /lustre/scratch/users/carol/x", "in /lustre/scratch/users/xxxxx/x"),
+        ("in /scratch/carol/x", "in /scratch/xxxxx/x"),
+        ("in ~carol/x", "in ~xxxxx/x"),
+        (r'"\/home\/carol\/x"', r'"\/home\/xxxxx\/x"'),
+        ("file%3A%2F%2F%2Fhome%2Fcarol%2Fx", "file%3A%2F%2F%2Fhome%2Fxxxxx%2Fx"),
+        ("%252Fhome%252Fcarol%252Fx", "%252Fhome%252Fxxxxx%252Fx"),
+        ("file:///C:/Users/John%20Smith/x", "file:///C:/Users/xxxxxxxxxxxx/x"),
+        ("\x1b[31m/home/carol\x1b[0m failed", "\x1b[31m/home/xxxxx\x1b[0m failed"),
+    ],
+)
+def test_users_are_masked_however_a_path_is_spelled(tmp_path: Path, said: str, masked: str) -> None:
+    """By Windows, macOS, sites with many users, JSON, URLs, or in the colours of a terminal."""
+    done = redacted(tmp_path, write_telling(tmp_path, rule(said)))
+    (message,) = read_ncu_rep(done.path).results[0].rules
+    assert message.message == masked
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["/root/x", "/Users/Shared/x", r"C:\Users\Public\x", "/home/$USER/x", "the user/kernel mode",
+     "/run/user/1000/x", "at home/page", "50~60/s"],
+)  # fmt: skip
+def test_what_is_no_user_stays(tmp_path: Path, said: str) -> None:
+    """And is not searched for elsewhere."""
+    done = redacted(tmp_path, write_telling(tmp_path, rule(said)))
+    (message,) = read_ncu_rep(done.path).results[0].rules
+    assert message.message == said
+    assert "user name in a path" not in done.removed
+
+
+def test_a_redacted_report_has_nothing_more_to_mask(tmp_path: Path) -> None:
+    """Letters that stand for a name are none."""
+    said = r"/home/carol/x and C:\Users\John Smith\x"
+    once = redacted(tmp_path, write_telling(tmp_path, rule(said)))
+    twice = redact_ncu_rep(once.path, tmp_path / "twice.ncu-rep")
+    assert twice.path.read_bytes() == once.path.read_bytes()
+    assert twice.removed == {"profiler command line": 1}
+
+
+def listed(folder: Path, *fields: bytes) -> set[tuple[str, str]]:
+    """Return kinds and texts that are left of a report with these fields of its kernel."""
+    done = redacted(folder, write_telling(folder, *fields))
+    return {(one.kind, one.text) for one in done.remaining if one.kind != "kernel name"}
+
+
+def text_metric(text: str | bytes) -> bytes:
+    content = text.encode() if isinstance(text, str) else text
+    return metric(0, message_field(2, message_field(1, content)))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (r"C:\Users\Jo Li\x", "Jo Li"),
+        (r"C:\Users\John Smith\x", "John"),
+        (r"C:\Users\John Smith\x", "Smith"),
+        (r"'C:\\Users\\jsmith'", "jsmith"),
+        ("\x1b[1m/home/carol\x1b[0m", "carol"),
+        ("/scratch/c/carol/x", "carol"),
+    ],
+)
+def test_a_user_who_is_masked_in_a_path_is_searched_for_everywhere(
+    tmp_path: Path, path: str, name: str
+) -> None:
+    """As is one whose path was removed."""
+    for place in (rule(path), text_field(12, path)):
+        assert ("removed user name", name) in listed(tmp_path, place, text_metric(f"by {name}"))
+        (tmp_path / "shared.ncu-rep").unlink()
+
+
+def test_a_user_in_a_path_that_stays_is_searched_for_too(tmp_path: Path) -> None:
+    """Where it stands in the path, and where by itself; nothing of it was removed."""
+    path, nvtx = text_metric("/home/zoe/x"), text_field(26, "context of zoe")
+    done = redacted(tmp_path, write_telling(tmp_path, path, nvtx))
+    assert {one[:3] for one in done.remaining if one.text == "zoe"} == {
+        ("user name", "zoe", "metric"),
+        ("user name", "zoe", "context or stream name"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("variable", "found"),
+    [
+        ("USER=frank", ("removed user name", "frank")),
+        ("LOGNAME=frank", ("removed user name", "frank")),
+        ("HOSTNAME=node17", ("removed host name", "node17")),
+    ],
+)
+def test_variables_that_name_somebody_are_searched_for(
+    tmp_path: Path, variable: str, found: tuple[str, str]
+) -> None:
+    """Of the environment and of command lines."""
+    told = found[1]
+    fields = (text_field(12, f"PATH=/bin {variable};X=1"), text_metric(f"for {told}"))
+    assert found in listed(tmp_path, *fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ran by Alice", "Alice"),
+        ("run_alice_2", "alice"),
+        ("GPU-BOX-7 was busy", "GPU-BOX-7"),
+        ("\x1b[31malice\x1b[0m", "alice"),
+        (r"a line\nalice", "alice"),
+        ("a%20alice", "alice"),
+        ("by alice".encode("utf-16-le"), "alice"),
+        ("by alice".encode("utf-32-le"), "alice"),
+    ],
+)
+def test_a_removed_name_is_found_however_it_is_written(
+    tmp_path: Path, text: str | bytes, found: str
+) -> None:
+    """In capitals, in a file name, in colours, behind an escaped sign or in wide characters."""
+    names = {name for kind, name in listed(tmp_path, text_metric(text)) if "removed" in kind}
+    assert found in names
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (r"C:\\tools\\x", r"C:\\tools\\x"),
+        ("C:/tools/x", "C:/tools/x"),
+        (r"C:\My Tools\x", r"C:\My Tools\x"),
+        (r"see \\server\share\x", r"\\server\share\x"),
+        (r"'\\\\server\\share'", r"\\\\server\\share"),
+        (r'"\/opt\/x"', r"/opt\/x"),
+        (r"a line\n/opt/x", "/opt/x"),
+        ("%2Fopt%2Fx", "%2Fopt%2Fx"),
+        ("file:///opt/x", "/opt/x"),
+        ("~carol/x", "~carol/x"),
+        ("\x1b[31m/opt/x\x1b[0m", "/opt/x"),
+        ("C:\\opt\\x".encode("utf-16-le"), "\\opt\\x"),
+        ("/opt/x".encode("utf-32-le"), "/opt/x"),
+    ],
+)
+def test_a_path_is_listed_however_it_is_spelled(
+    tmp_path: Path, text: str | bytes, path: str
+) -> None:
+    """Once."""
+    found = listed(tmp_path, text_metric(text))
+    assert [text for kind, text in found if kind == "path"] == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("ask carol@example.org.", "carol@example.org"),
+        ("ssh carol@node17", "carol@node17"),
+        ("from 192.168.3.14:8080", "192.168.3.14"),
+        ("card 0a:1b:2c:3d:4e:5f", "0a:1b:2c:3d:4e:5f"),
+        ("on fe80::1", "fe80::1"),
+        ("on 2001:db8:0:1::17", "2001:db8:0:1::17"),
+        ("see http://wiki.example.org/page?x=1", "http://wiki.example.org/page?x=1"),
+    ],
+)
+def test_addresses_are_listed(tmp_path: Path, text: str, address: str) -> None:
+    """Of people and machines, wherever they stand."""
+    for place in (rule(text), text_metric(text)):
+        assert ("address", address) in listed(tmp_path, place)
+        (tmp_path / "shared.ncu-rep").unlink()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://docs.nvidia.com/nsight-compute/", "version 2024.1.1.0", "at 12:30:45", "300.1.2.3",
+     "at::native::add", "c10::d", "a @ b", "1.2.3.4.5"],
+)  # fmt: skip
+def test_what_only_looks_like_an_address_is_not_listed(tmp_path: Path, text: str) -> None:
+    """Documentation, versions, times and namespaces."""
+    found = listed(tmp_path, text_metric(text))
+    assert [one for one in found if one[0] == "address"] == []
+
+
+def test_two_paths_that_differ_far_behind_their_beginning_are_two(tmp_path: Path) -> None:
+    """Each is listed, however much of them and of what stands before is the same."""
+    same = "x" * 200 + " /data/" + "d" * 200
+    fields = [text_metric(f"{same}/{name}") for name in ("one", "two")]
+    paths = {text.rpartition("/")[2] for kind, text in listed(tmp_path, *fields) if kind == "path"}
+    assert paths == {"one", "two"}
+
+
+def test_the_header_of_the_file_says_its_version_alone(tmp_path: Path) -> None:
+    """A field that is not documented may say anything; of whom it tells is searched for."""
+    content = write_telling(tmp_path, text_metric("for mallory")).read_bytes()
+    begin = len(file_of())
+    told = uint_field(1, 8) + text_field(2, "written in /home/mallory")
+    whole = write_bytes(tmp_path, MAGIC + length_prefixed(told) + content[begin:])
+    done = redacted(tmp_path, whole)
+    assert done.path.read_bytes().startswith(file_of(version=8))
+    assert done.removed["undocumented field"] == 6
+    assert ("removed user name", "metric", "mallory") in remaining(done)
 
 
 @pytest.mark.parametrize("length", [20, 49, 58, 100, 126, 130, 300])
