@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 
     from nsightlens.report import Report
 
-__all__ = ["FILTERS", "Loaded", "filtered", "find", "has_filters", "load", "noticed", "passing"]
+__all__ = [
+    "FILTERS",
+    "Found",
+    "Loaded",
+    "Unread",
+    "filtered",
+    "find",
+    "has_filters",
+    "load",
+    "noticed",
+    "passing",
+]
 
 
 class Unread(NamedTuple):

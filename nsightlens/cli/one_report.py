@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsightlens.cli.arguments import name_of_file
-from nsightlens.cli.load import find, load
+from nsightlens.cli.load import Unread, find
 from nsightlens.cli.talk import say
 from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
-    from nsightlens.cli.load import Loaded
+    from nsightlens.cli.load import Found
 
-__all__ = ["add_place", "add_report", "loaded_for", "say_written"]
+__all__ = ["add_place", "add_report", "found_for", "say_written"]
 
 
 def add_report(parser: argparse.ArgumentParser, *, may_salvage: bool) -> None:
@@ -57,13 +57,15 @@ def _file(text: str) -> str:
     return name_of_file(text)
 
 
-def loaded_for(args: argparse.Namespace) -> tuple[Path, Loaded]:
-    """Return the report and what it holds, once it is sure that the new one may be written.
+def found_for(args: argparse.Namespace) -> tuple[Path, Found]:
+    """Return the report, once it is sure that the new one may be written.
 
     Raises
     ------
     FilterError
         The argument is a folder of several reports, or not a file.
+    ReportNotFoundError
+        There is none.
     OutputExistsError, OutputError
         See `nsightlens.files.check_place`.
     """
@@ -75,9 +77,11 @@ def loaded_for(args: argparse.Namespace) -> tuple[Path, Loaded]:
         raise FilterError(f"{given} holds {len(found.paths)} reports: name one of them.")
     if any(isinstance(entry, str) for entry in found.entries):
         raise FilterError(f"{given} is no file on a disk: save it first, and name that.")
+    for entry in found.entries:
+        if isinstance(entry, Unread):
+            raise entry.error
     check_place(Path(args.output), force=args.force, inputs=found.paths)
-    loaded = load(args, found)
-    return found.paths[0], loaded
+    return found.paths[0], found
 
 
 def say_written(args: argparse.Namespace, source: Path, about: str = "") -> None:

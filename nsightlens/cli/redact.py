@@ -6,6 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import one_report
+from nsightlens.cli.exit_codes import ExitCode
+from nsightlens.cli.load import load
 from nsightlens.cli.talk import tell
 
 if TYPE_CHECKING:
@@ -62,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
     """Write the report, and list what it still says."""
     from nsightlens.ncurep import redact_ncu_rep
 
-    path, loaded = one_report.loaded_for(args)
+    path, found = one_report.found_for(args)
+    # The tables are of no use here, but JSON says from which GPU and ncu the rows are.
+    loaded = load(args, found) if args.format == "json" else None
     done = redact_ncu_rep(
         path,
         args.output,
@@ -70,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         keep_nvtx=not args.no_nvtx,
         overwrite=args.force,
     )
-    if args.format == "json":
+    if loaded is not None:
         from nsightlens.cli.output import write_to_stdout
         from nsightlens.cli.source import source_of
         from nsightlens.render.envelope import envelope_pieces
@@ -81,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         tell("\n".join(_lines(done)) + "\n")
     one_report.say_written(args, path)
-    return loaded.finish()
+    return ExitCode.OK
 
 
 def _rows(done: Redaction) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments, one_report
-from nsightlens.cli.load import has_filters, passing
+from nsightlens.cli.exit_codes import ExitCode
+from nsightlens.cli.load import has_filters, load, passing
 from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
@@ -66,12 +67,17 @@ def _extents(text: str) -> list[tuple[int, int | None]]:
 def run(args: argparse.Namespace) -> int:
     """Write the smaller report."""
     from nsightlens.ncurep import slice_ncu_rep
+    from nsightlens.ncurep.slice import launch_count
 
     if args.launch is None and not has_filters(args):
         args.parser.error("say which launches to keep: --launch, --kernel, or another filter")
-    path, loaded = one_report.loaded_for(args)
-    report = loaded.report
-    launches = _chosen(args, path, report)
+    path, found = one_report.found_for(args)
+    if has_filters(args) or args.salvage:
+        report = load(args, found).report
+        count, launches = len(report), _passing(args, path, report)
+    else:
+        count = launch_count(path)
+        launches = _ids(_named(args.launch, path, count))
     slice_ncu_rep(
         path,
         args.output,
@@ -79,20 +85,19 @@ def run(args: argparse.Namespace) -> int:
         on_error="salvage" if args.salvage else "raise",
         overwrite=args.force,
     )
-    one_report.say_written(args, path, f"{len(launches)} of {len(report)} launches, ")
-    return loaded.finish()
+    one_report.say_written(args, path, f"{len(launches)} of {count} launches, ")
+    return ExitCode.OK
 
 
-def _chosen(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
-    """Return the ids of the launches that are wanted.
+def _passing(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
+    """Return the ids of the launches that are wanted and pass the filters.
 
     Raises
     ------
     FilterError
         There is none.
     """
-    if not len(report):
-        raise FilterError(f"{path} holds no launch: there is nothing to choose from.")
+    _check_some(path, len(report))
     keep = passing(args, report)
     if args.launch is None:
         return _ids(keep)
@@ -108,6 +113,7 @@ def _chosen(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
 def _named(extents: Sequence[tuple[int, int | None]], path: Path, count: int) -> NDArray[np.bool_]:
     import numpy as np
 
+    _check_some(path, count)
     named = np.zeros(count, dtype=bool)
     for first, last in extents:
         beyond = next((i for i in (first, last) if i is not None and i >= count), None)
@@ -116,6 +122,11 @@ def _named(extents: Sequence[tuple[int, int | None]], path: Path, count: int) ->
             raise FilterError(f"{path}: there is no launch {beyond}: the report has {there}.")
         named[first : count if last is None else last + 1] = True
     return named
+
+
+def _check_some(path: Path, count: int) -> None:
+    if not count:
+        raise FilterError(f"{path} holds no launch: there is nothing to choose from.")
 
 
 def _ids(keep: NDArray[np.bool_]) -> list[int]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nsightlens.ncurep.model import Kind
     from nsightlens.ncurep.rewrite import Block, Source
 
-__all__ = ["slice_ncu_rep"]
+__all__ = ["launch_count", "slice_ncu_rep"]
 
 _SOURCE_REFERENCE = 1
 """SourceData: what results call it by."""
@@ -125,6 +125,26 @@ def slice_ncu_rep(
         pieces = chain(_pieces(source, frozenset(chosen), wanted), [lost])
         write_bytes(target, pieces, force=overwrite, remedy="say overwrite=True")
     return target
+
+
+def launch_count(path: str | os.PathLike[str]) -> int:
+    """Return how many launches a report has, without reading them.
+
+    Raises
+    ------
+    ReportNotFoundError, ReportFormatError
+        See `nsightlens.ncurep.read_ncu_rep`.
+
+    Examples
+    --------
+    >>> import nsightlens.example
+    >>> launch_count(nsightlens.example.path())
+    113
+    """
+    with indexed(path) as source:
+        if source.container.damage is not None:
+            raise source.container.damage
+        return len(source.entries)
 
 
 def _chosen(source: Source, launches: Iterable[int]) -> list[Entry]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
+from nsightlens.cli.exit_codes import ExitCode
 from nsightlens.ncurep import read_ncu_rep
 from nsightlens.render.json_schema import published
 
@@ -85,6 +86,21 @@ def test_of_a_cut_report_the_sound_launches_can_be_sliced(run: CommandLine) -> N
 
 
 COMMANDS = [["slice", "--launch", "0"], ["redact"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["slice", "redact"])
+def test_no_table_is_made_where_none_is_needed(
+    run: CommandLine, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes are copied; filters alone need to know what is in them."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("nsightlens.readers.open_each", refuse)
+    assert run(*command, "all.ncu-rep", "-o", "s.ncu-rep").code == 0
+    done = run("slice", "all.ncu-rep", "-o", "t.ncu-rep", "--kernel", "x")
+    assert done.code == ExitCode.INTERNAL
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=["slice", "redact"])
