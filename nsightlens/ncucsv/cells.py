@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from nsightlens.errors import ReportFormatError
 from nsightlens.ncucsv.model import Cell
 from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, NumberFormat, PrintedNumber
-from nsightlens.ncucsv.scale import base_power
+from nsightlens.ncucsv.scale import base_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["CellReader", "better", "differ", "unmarked"]
 
 NO_VALUE = Cell(None)
+_OF_ANOTHER_UNIT = Cell(None)  # told from the former by its identity
 
 _WITHOUT_VALUE = {"", "n/a", "no data"}
 _NOT_FINITE = {
@@ -49,16 +54,28 @@ class CellReader:
         The file, for errors.
     number_format
         How the text writes numbers.
+    is_unit_of
+        Says whether values of a metric may be in a base unit; both by name.
+
+    Attributes
+    ----------
+    misfits
+        Metrics and printed units that do not fit, of numbers left out, with the first line.
     """
 
-    def __init__(self, path: str, number_format: NumberFormat) -> None:
+    def __init__(
+        self, path: str, number_format: NumberFormat, is_unit_of: Callable[[str, str], bool]
+    ) -> None:
         self.path = path
         self.format = number_format
+        self.misfits: dict[tuple[str, str], int] = {}
+        self._is_unit_of = is_unit_of
         self._other = CONTINENTAL if number_format is ENGLISH else ENGLISH
-        self._known: dict[tuple[str, str], Cell] = {}
+        self._powers: dict[tuple[str, str], int | None] = {}
+        self._known: dict[tuple[str, int | None], Cell] = {}
 
     def cell(self, metric: str, text: str, unit: str, line: int) -> Cell:
-        """Return a printed value.
+        """Return a printed value; none where the unit of a number does not fit the metric.
 
         Raises
         ------
@@ -67,17 +84,27 @@ class CellReader:
         """
         if metric in _TEXT_METRICS:
             return Cell(text)
-        found = self._known.get((text, unit))
+        if (metric, unit) in self._powers:
+            power = self._powers[metric, unit]
+        else:
+            power = self._powers[metric, unit] = self._power(metric, unit)
+        found = self._known.get((text, power))
         if found is None:
-            found = self._known[text, unit] = self._read(text, unit, line)
+            found = self._known[text, power] = self._read(text, power, line)
+        if found is _OF_ANOTHER_UNIT:
+            self.misfits.setdefault((metric, unit), line)
         return found
+
+    def _power(self, metric: str, unit: str) -> int | None:
+        base = base_unit(unit)
+        return base.power if self._is_unit_of(base.name, metric) else None
 
     def percentage(self, text: str) -> float | None:
         """Return a percentage of a rule, which is written in either way; None where it is none."""
         number = self.format.number(text) or self._other.number(text)
         return number.value() if number is not None else None
 
-    def _read(self, text: str, unit: str, line: int) -> Cell:
+    def _read(self, text: str, power: int | None, line: int) -> Cell:
         text = unmarked(text)
         word = text.casefold()
         if word in _WITHOUT_VALUE:
@@ -86,7 +113,7 @@ class CellReader:
             return Cell(_NOT_FINITE[word])
         number = self.format.number(text)
         if number is not None:
-            return _scaled(number, base_power(unit))
+            return _OF_ANOTHER_UNIT if power is None else _scaled(number, power)
         if self._other.number(text) is not None:
             problem = (
                 f"the number {text!r} is written as in {self._other.example!r}, and those before"

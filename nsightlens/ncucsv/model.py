@@ -100,6 +100,8 @@ class NcuCsvFile:
         Per metric one cell for each launch; None where the launch does not have the metric.
     rules
         Messages of rules, in the order of the text.
+    warnings
+        What was left out or had to be concluded, each in one clause.
     damage
         The error that reading stopped at, when the caller asked for what comes before it.
     """
@@ -108,4 +110,5 @@ class NcuCsvFile:
     launches: list[CsvLaunch] = field(default_factory=list)
     metrics: dict[str, list[Cell | None]] = field(default_factory=dict)
     rules: list[CsvRule] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     damage: ReportFormatError | None = None

@@ -1,7 +1,8 @@
 """Printed numbers: which character is the decimal point, and how exactly a value is told.
 
 ncu writes numbers by the locale of the machine: ``1,234.50``, ``1.234,50``, ``1 234,50``. One text
-uses one way, which `format_of` finds by the numbers that can be read in one way only.
+uses one way, which `format_of` finds by the numbers that can be read in one way only, or, where
+there are none, by what the values can be.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from nsightlens.ncucsv.scale import base_unit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["CONTINENTAL", "ENGLISH", "NumberFormat", "PrintedNumber", "format_of"]
+__all__ = ["CONTINENTAL", "ENGLISH", "FormatFound", "NumberFormat", "PrintedNumber", "format_of"]
 
 # Group separators that no locale uses as a decimal point: spaces of all widths, apostrophes.
 _NEUTRAL_GROUPS = " \u00a0\u2009\u202f'\u2019"
@@ -91,14 +94,52 @@ CONTINENTAL = _format(",", ".", "1.234,5")
 """Decimal comma."""
 
 
-def format_of(texts: Iterable[str]) -> NumberFormat:
+class FormatFound(NamedTuple):
+    """The format of a text's numbers, and what it was found by where no number tells it.
+
+    ``percentage`` is one that only a decimal comma makes possible, and ``against`` a number that
+    only a decimal point does; both None where the format is certain or is ncu's own way.
+    """
+
+    format: NumberFormat
+    percentage: str | None = None
+    against: str | None = None
+
+
+def format_of(values: Iterable[tuple[str, str]]) -> FormatFound:
     """Return the format of a text's numbers, by the first that only one format can read.
 
-    ``1,234`` is one of the two that both can read, and as different numbers; where nothing else
-    stands in the text, it is taken as English.
+    ``1,234`` is one of the two that both can read, and as different numbers. Where nothing else
+    stands in the text, it is taken as English, unless it is a percentage: hardly one is above
+    1000.
+
+    Parameters
+    ----------
+    values
+        Printed values, each with its unit.
+
+    Examples
+    --------
+    >>> format_of([("1,234", "us"), ("85,320", "%")]).format is CONTINENTAL
+    True
     """
-    for text in texts:
-        is_english = ENGLISH.number(text) is not None
-        if is_english != (CONTINENTAL.number(text) is not None):
-            return ENGLISH if is_english else CONTINENTAL
-    return ENGLISH
+    percentage = against = None
+    for text, unit in values:
+        english, continental = ENGLISH.number(text), CONTINENTAL.number(text)
+        if (english is None) != (continental is None):
+            return FormatFound(ENGLISH if english is not None else CONTINENTAL)
+        if english is None or continental is None or english == continental:
+            continue
+        # One of the two is a thousand or more, the other has three decimals.
+        if english.is_integer and unit == "%":
+            percentage = percentage or text
+        elif unit == "%" or (english.is_integer and _is_count(unit)):
+            against = against or text
+    if percentage is None:
+        return FormatFound(ENGLISH)
+    return FormatFound(CONTINENTAL, percentage, against)
+
+
+def _is_count(unit: str) -> bool:
+    """Say whether values of a unit are whole, as far as is known: what is scaled is not."""
+    return base_unit(unit).power == 0

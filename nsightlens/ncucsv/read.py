@@ -19,11 +19,11 @@ from nsightlens.ncucsv.diagnosis import not_a_table
 from nsightlens.ncucsv.labels import metric_of
 from nsightlens.ncucsv.layout import RawTable, Row, find_tables
 from nsightlens.ncucsv.model import Cell, CsvLaunch, CsvRule, NcuCsvFile
-from nsightlens.ncucsv.number import format_of
+from nsightlens.ncucsv.number import FormatFound, format_of
 from nsightlens.ncucsv.text import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["read_ncu_csv"]
 
@@ -32,9 +32,22 @@ _SALVAGE = (
 )
 _AS_PRINTED = "Give the CSV as ncu printed it."
 
+# [character] A sector of zeros is a stretch that was not written; fewer may be a program's output.
+_UNWRITTEN = "\0" * 512
+
+_LONGEST_NAME = 120  # [character] in a message
+
+
+def _fits_any(base: str, metric: str) -> bool:  # noqa: ARG001
+    return True
+
 
 def read_ncu_csv(
-    path: str, content: bytes | str, *, on_error: Literal["raise", "salvage"] = "raise"
+    path: str,
+    content: bytes | str,
+    *,
+    on_error: Literal["raise", "salvage"] = "raise",
+    is_unit_of: Callable[[str, str], bool] = _fits_any,
 ) -> NcuCsvFile:
     """Read a text that ncu printed with ``--csv``.
 
@@ -47,6 +60,10 @@ def read_ncu_csv(
     on_error
         ``"raise"`` fails where the text was cut. ``"salvage"`` returns the launches before the
         cut, and the error as ``NcuCsvFile.damage``; where none lies before it, it is raised.
+    is_unit_of
+        Says whether a base unit, such as ``B/s``, is one of a metric, both by name. A number
+        printed in any other is left out, and ``NcuCsvFile.warnings`` says so. By default every
+        unit is taken.
 
     Returns
     -------
@@ -58,7 +75,7 @@ def read_ncu_csv(
     NotAReportError
         The text is no table of launches; the message says what it is instead.
     TruncatedReportError
-        It ends inside a row.
+        It ends inside a row, or in NUL bytes.
     ReportFormatError
         A table lacks what is needed to read it, or contradicts itself.
 
@@ -72,30 +89,56 @@ def read_ncu_csv(
     if isinstance(content, str):
         # Halves of a pair, which UTF-8 does not have, cannot become Arrow text.
         content = content.encode("utf-8", "backslashreplace")
-    text = decoded(content)
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = decoded(content).replace("\r\n", "\n").replace("\r", "\n")
+    text, unwritten = _written(path, text)
+    if unwritten is not None and on_error == "raise":
+        raise unwritten
+    lines = text.split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
     try:
-        return _read(path, lines, on_error)
+        return _read(path, lines, unwritten, on_error, is_unit_of)
     except csv.Error as error:
         problem = f"a row cannot be split into cells ({error})"
         raise ReportFormatError(path, problem, _AS_PRINTED) from error
 
 
-def _read(path: str, lines: Sequence[str], on_error: str) -> NcuCsvFile:
+def _written(path: str, text: str) -> tuple[str, ReportFormatError | None]:
+    """Return a text up to where NUL bytes stand for the rest, and the error that they are."""
+    written = text.rstrip()
+    end = text.find(_UNWRITTEN)
+    if end < 0 and written.endswith("\0"):
+        end = len(written.rstrip("\0"))
+    if end < 0:
+        return text, None
+    text = text[:end]
+    line = text.count("\n") + 1
+    problem = "NUL bytes follow instead of text: the file was not written whole"
+    return text, TruncatedReportError(path, problem, _SALVAGE, where=(f"line {line}",))
+
+
+def _read(
+    path: str,
+    lines: Sequence[str],
+    unwritten: ReportFormatError | None,
+    on_error: str,
+    is_unit_of: Callable[[str, str], bool],
+) -> NcuCsvFile:
     tables = [(table, columns_of(table.header)) for table in find_tables(lines)]
     if not tables:
-        raise not_a_table(path, lines)
+        raise unwritten or not_a_table(path, lines)
     for table, columns in tables:
         problem = problem_of(columns)
         if problem is not None:
             raise ReportFormatError(path, *problem, where=(f"line {table.line}",))
-    reader = CellReader(path, format_of(_printed_values(tables)))
-    file = NcuCsvFile(path)
+    style = format_of(_printed_values(tables))
+    file = NcuCsvFile(path, warnings=_conclusions(path, style))
+    reader = CellReader(path, style.format, is_unit_of)
     for table, columns in tables:
         contents = _Contents(reader, table, columns)
         contents.read()
+        if unwritten is not None and table is tables[-1][0]:
+            contents.end_with(unwritten)
         _join(file, contents)
         if contents.damage is not None:
             file.damage = contents.damage
@@ -105,16 +148,56 @@ def _read(path: str, lines: Sequence[str], on_error: str) -> NcuCsvFile:
         where = (f"line {tables[0][0].line}",)
         advice = "Print it again; if it is empty again, ncu profiled no kernel."
         raise ReportFormatError(path, "the table has no row of a launch", advice, where=where)
+    file.warnings.extend(
+        f"{_shown(metric)} is printed in {_shown(unit)} (line {line}), which is no known unit of"
+        " it: these values are left out"
+        for (metric, unit), line in reader.misfits.items()
+    )
     return file
 
 
-def _printed_values(tables: Sequence[tuple[RawTable, Columns]]) -> Iterator[str]:
+def _printed_values(tables: Sequence[tuple[RawTable, Columns]]) -> Iterator[tuple[str, str]]:
+    """Yield every printed value of a metric with its unit."""
     for table, columns in tables:
+        units: list[str] = []
         for row in table.rows():
+            cells = row.cells
             if columns.is_long:
-                yield unmarked(columns.cell(row.cells, names.VALUE))
-            elif columns.key(row.cells)[0]:
-                yield from (unmarked(row.cells[i]) for i in columns.metrics if i < len(row.cells))
+                unit = columns.cell(cells, names.UNIT)
+                yield unmarked(columns.cell(cells, names.VALUE)), unit
+            elif columns.key(cells)[0]:
+                for i in columns.metrics:
+                    if i < len(cells):
+                        yield unmarked(cells[i]), units[i].strip() if i < len(units) else ""
+            else:
+                units = cells
+
+
+def _conclusions(path: str, style: FormatFound) -> list[str]:
+    """Return what has to be said of how numbers are read.
+
+    Raises
+    ------
+    ReportFormatError
+        Whichever way they are read, some of them cannot be.
+    """
+    if style.percentage is None:
+        return []
+    if style.against is not None:
+        problem = (
+            f"{style.percentage!r} is a percentage with a decimal comma, or one above 1000, and"
+            f" {style.against!r} speaks against a decimal comma: no number tells which it is"
+        )
+        raise ReportFormatError(path, problem, "Print the file again, under LC_ALL=C.")
+    conclusion = (
+        f"numbers are read with a decimal comma, because of the percentage {style.percentage!r};"
+        " no number tells it for certain"
+    )
+    return [conclusion]
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}\u2026")
 
 
 @dataclass
@@ -169,15 +252,24 @@ class _Contents:
         complete = row.cells[:-1]
         at = self.columns.place["ID"]
         if at >= len(complete) or complete[at].strip() == self.launches[-1].key[0]:
-            last = len(self.launches) - 1
-            del self.launches[last]
-            self.metrics = {name: column[:last] for name, column in self.metrics.items()}
-            self.metrics = {
-                name: column
-                for name, column in self.metrics.items()
-                if any(cell is not None for cell in column)
-            }
-            self.rules = [rule for rule in self.rules if rule.launch < last]
+            self._drop_last()
+
+    def end_with(self, damage: ReportFormatError) -> None:
+        """End with the text: of the last launch of the long form, rows may be missing."""
+        if self.damage is None and self.columns.is_long and self.launches:
+            self._drop_last()
+        self.damage = damage
+
+    def _drop_last(self) -> None:
+        last = len(self.launches) - 1
+        del self.launches[last]
+        self.metrics = {name: column[:last] for name, column in self.metrics.items()}
+        self.metrics = {
+            name: column
+            for name, column in self.metrics.items()
+            if any(cell is not None for cell in column)
+        }
+        self.rules = [rule for rule in self.rules if rule.launch < last]
 
     def _check(self, row: Row) -> None:
         if len(row.cells) > self._width and any(cell.strip() for cell in row.cells[self._width :]):

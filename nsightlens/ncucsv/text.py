@@ -6,6 +6,7 @@ Used by `nsightlens.ncucsv.read`, and by whoever has to tell text from a .ncu-re
 from __future__ import annotations
 
 import codecs
+import re
 
 __all__ = ["decoded", "looks_like_csv"]
 
@@ -25,6 +26,8 @@ _BINARY = bytes(set(range(32)) - set(_IN_CONSOLE_OUTPUT))
 # Text that `nsightlens.ncurep` tells better: a web page, a Git LFS pointer.
 _TOLD_ELSEWHERE = (b"<", b"version https://git-lfs")
 
+_SEPARATED = re.compile(rb"[,;\t\n]")
+
 _HEAD = 4096  # [byte] enough to tell an encoding
 
 
@@ -43,7 +46,9 @@ def looks_like_csv(head: bytes) -> bool:
     >>> looks_like_csv(b"NVR\0"), looks_like_csv(b"")
     (False, False)
     """
-    head = head[:_HEAD]
+    # A text that was not written whole goes on with zeros, which the reader tells of.
+    written = head[:_HEAD].rstrip(b"\0")
+    head = written if _SEPARATED.search(written) else head[:_HEAD]
     if not head or head.startswith(_TOLD_ELSEWHERE):
         return False
     return _encoding(head) != "utf-8" or len(head.translate(None, _BINARY)) == len(head)

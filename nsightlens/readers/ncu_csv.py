@@ -20,6 +20,7 @@ from nsightlens.metrics import derive_launch_columns, launches_schema, stall_tab
 from nsightlens.ncucsv import read_ncu_csv
 from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.readers.columns import category, constant, first_known, shown_path
+from nsightlens.readers.printed_units import is_unit_of
 from nsightlens.report import Report
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def report_from_ncu_csv(
         The text is no table of launches, or is damaged; the message says what it is.
     """
     path = shown_path(name)
-    file = read_ncu_csv(path, content, on_error=on_error)
+    file = read_ncu_csv(path, content, on_error=on_error, is_unit_of=is_unit_of)
     store = _store_of(file)
     launches, origins = _launches_table(path, file, store)
     key = (launches["report"].combine_chunks(), launches["launch_id"].combine_chunks())
@@ -83,12 +84,13 @@ def report_from_ncu_csv(
 
 
 def _warnings(path: str, file: NcuCsvFile) -> tuple[str, ...]:
+    told = tuple(f"{path}: {warning}" for warning in file.warnings)
     if file.damage is None:
-        return ()
+        return told
     count = len(file.launches)
     read = f"{count} sound launch{'es' if count != 1 else ''}"
     place = " > ".join(file.damage.where)
-    return (f"{path}: damaged in {place}, {read} salvaged: {file.damage.problem}",)
+    return (f"{path}: damaged in {place}, {read} salvaged: {file.damage.problem}", *told)
 
 
 def _store_of(file: NcuCsvFile) -> MetricStore:

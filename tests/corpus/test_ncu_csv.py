@@ -69,6 +69,7 @@ def _check_real(report: Report) -> None:
     launches = report.launches
     expected = 9 if "AveryClapp" in name else 1
     assert len(report) == expected, name
+    assert report.warnings == (), name
     for column in ("process_id", "kernel_name", "grid_x", "block_x", "compute_capability"):
         assert launches[column].null_count == 0, (name, column)
     # Every label that ncu prints in these files is known.

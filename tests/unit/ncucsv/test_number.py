@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, NumberFormat, format_of
+from nsightlens.ncucsv.number import CONTINENTAL, ENGLISH, FormatFound, NumberFormat, format_of
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,20 @@ def test_the_format_is_that_of_the_first_unambiguous_number(
     texts: list[str], expected: NumberFormat
 ) -> None:
     """1,234 alone tells nothing, and is then taken as ncu's own way."""
-    assert format_of(texts) is expected
+    assert format_of([(text, "us") for text in texts]) == FormatFound(expected)
+
+
+def test_a_percentage_above_1000_is_one_with_a_decimal_comma() -> None:
+    """Where nothing else tells, and nothing speaks against it."""
+    values = [("1,234", "us"), ("85,320", "%"), ("2,500", "Mbyte"), ("7", "block")]
+    assert format_of(values) == FormatFound(CONTINENTAL, "85,320")
+    assert format_of([*values, ("12.50", "%")]) == FormatFound(ENGLISH)
+    assert format_of([("85.320", "%"), ("1.024", "block")]) == FormatFound(ENGLISH)
+
+
+@pytest.mark.parametrize("against", [("1,024", "thread"), ("1.250", "%"), ("8,192", "byte")])
+def test_what_speaks_against_a_decimal_comma_is_told(against: tuple[str, str]) -> None:
+    """A count has no decimals, and another percentage would be above 1000."""
+    values = [against, ("85,320", "%")]
+    for order in (values, values[::-1]):
+        assert format_of(order) == FormatFound(CONTINENTAL, "85,320", against[0])

@@ -149,6 +149,43 @@ def test_a_file_in_parts_is_put_together() -> None:
     assert file.metrics == read(exact + LONG).metrics
 
 
+def _only_percentages(*values: str) -> str:
+    return _long_rows(*(("0", f"a__x{i}.avg", "%", value) for i, value in enumerate(values)))
+
+
+def test_an_impossible_percentage_tells_of_a_decimal_comma() -> None:
+    """It is a conclusion, which stands among the warnings."""
+    file = read(_only_percentages("85,320") + '\n"0","42","axpy","S","a__t.sum","us","1,234"')
+    assert file.metrics == {"a__x0.avg": [Cell(85.32, 0.0005)], "a__t.sum": [Cell(1234.0, 0.5)]}
+    (warning,) = file.warnings
+    assert "read with a decimal comma, because of the percentage '85,320'" in warning
+    assert read(_only_percentages("85,320", "12.50")).warnings == []
+
+
+def test_percentages_that_contradict_each_other_are_refused() -> None:
+    """With either decimal sign, one of them is above 1000."""
+    with pytest.raises(ReportFormatError, match=r"'85,320' is a percentage .* '1\.250' speaks"):
+        read(_only_percentages("85,320", "1.250"))
+
+
+def test_numbers_of_a_unit_that_is_not_the_metric_s_are_left_out() -> None:
+    """Each metric and unit is told once; texts, and what has no value, have no unit."""
+    text = _long_rows(
+        ("0", "a__x.sum", "minute", "2.50"), ("1", "a__x.sum", "minute", "3.50"),
+        ("2", "a__x.sum", "us", "4.50"), ("0", "a__y.sum", "minute", "n/a"),
+        ("0", "a__z", "minute", "CachePreferNone"),
+    )  # fmt: skip
+    file = read_ncu_csv("x.csv", text, is_unit_of=lambda base, _: base == "ns")
+    assert file.metrics == {
+        "a__x.sum": [Cell(None), Cell(None), Cell(4500.0, 5.0)],
+        "a__y.sum": [Cell(None), None, None],
+        "a__z": [Cell("CachePreferNone"), None, None],
+    }
+    (warning,) = file.warnings
+    assert warning.startswith("'a__x.sum' is printed in 'minute' (line 2), which is no known unit")
+    assert read(text).warnings == []
+
+
 def test_two_runs_with_equal_names_stay_apart() -> None:
     """In two containers a process may have the same number; its values are others."""
     other = LONG.replace('"6.75"', '"9.00"')
@@ -248,6 +285,33 @@ def test_a_table_that_lacks_something_is_refused(text: str, message: str) -> Non
     with pytest.raises(ReportFormatError, match=message) as told:
         read(text)
     assert told.value.where[0].startswith("line ")
+
+
+@pytest.mark.parametrize("rest", ["\0", "\0" * 40 + "\n", "\0" * 512 + '\n"1","42","axpy"'])
+def test_a_text_that_was_not_written_whole_is_told_by_its_nul_bytes(rest: str) -> None:
+    """With the line in which they begin; the launches before it can be salvaged."""
+    told = r"x\.csv: in line 5: NUL bytes follow instead of text: the file was not written whole"
+    with pytest.raises(TruncatedReportError, match=told):
+        read(WIDE + rest)
+    file = read(WIDE + rest, on_error="salvage")
+    assert file.metrics == read(WIDE).metrics
+    assert file.damage is not None
+    with pytest.raises(TruncatedReportError, match="in line 1: NUL bytes"):
+        read(WIDE[:30] + rest)
+
+
+def test_rows_may_be_missing_where_nul_bytes_begin() -> None:
+    """The last launch of the details page would pass for all of it."""
+    rows = LONG[: LONG.index('"1","42"')] + "\0\0"
+    with pytest.raises(TruncatedReportError, match="in line 6: NUL bytes"):
+        read(rows, on_error="salvage")
+    file = read(LONG + "\0\0", on_error="salvage")
+    assert [launch.kernel_name for launch in file.launches] == ["axpy(int)"]
+
+
+def test_nul_bytes_of_a_program_are_its_output() -> None:
+    """A few between other lines are no hole in the file."""
+    assert read("a\0\0b\n" + WIDE).metrics == read(WIDE).metrics
 
 
 def test_an_empty_text_is_no_report() -> None:

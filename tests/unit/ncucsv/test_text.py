@@ -31,6 +31,9 @@ def test_bytes_that_are_no_utf_8_are_latin_1_in_their_line_only() -> None:
     [
         (b"==PROF== Connected\n", True),
         (b"\x1b[32mok\x1b[0m 10%\r20%\r\a", True),
+        (b'"ID","Process ID"\n"0","1"\0\0\0', True),
+        (b'"ID","Process ID"\n' + bytes(9000), True),
+        (b"a.csv" + bytes(95) + b"0000644\0ustar", False),
         (b"NVR\0\x04\0\0\0", False),
         (b"\x1f\x8b\x08", False),
         (b"PK\x03\x04", False),

@@ -86,6 +86,32 @@ def test_stalls_and_nvtx_ranges_are_those_of_the_report(report: Report) -> None:
     assert read.launches["nvtx_path"].to_pylist() == report.launches["nvtx_path"].to_pylist()
 
 
+@pytest.mark.parametrize("base_units", [True, False])
+def test_the_raw_and_the_details_page_of_a_report_are_one(report: Report, base_units: bool) -> None:
+    """In one file, in either order, and with the more exact print of each value."""
+    pages = [ncu_csv(report, page, base_units=base_units) for page in ("raw", "details")]
+    for text in ("".join(pages), "".join(pages[::-1])):
+        read = report_from_ncu_csv("decode.csv", text)
+        assert len(read) == len(report)
+        assert differences_of_metrics(report, read) == []
+        assert _rules(read) == _rules(report_from_ncu_csv("decode.csv", pages[1]))
+
+
+def test_a_value_in_a_unit_that_its_metric_cannot_have_is_null() -> None:
+    """Rather than in the base unit, whatever the factor between them; a warning says so."""
+    names = ("ID", "Process ID", "Kernel Name", "gpu__time_duration.sum", "dram__bytes.sum")
+    table = [names, ("", "", "", "minute", "Kbyte"), ("0", "1", "k", "2.50", "2.50")]
+    text = "\n".join(",".join(f'"{cell}"' for cell in row) for row in table)
+    report = report_from_ncu_csv("x.csv", text)
+    assert report.launches["duration_ns"].to_pylist() == [None]
+    assert report.metrics["value"].to_pylist() == [None, 2500.0]
+    (warning,) = report.warnings
+    assert warning == (
+        "x.csv: 'gpu__time_duration.sum' is printed in 'minute' (line 3), which is no known unit"
+        " of it: these values are left out"
+    )
+
+
 def test_labels_are_those_of_the_report(report: Report) -> None:
     """What decides a label survives the print."""
     read = report_from_ncu_csv("decode.csv", ncu_csv(report, "raw"))
@@ -178,6 +204,14 @@ def test_a_text_too_large_to_be_read_whole_is_refused(
     with pytest.raises(ReportFormatError, match=rf"text of {len(text)} bytes.*\.ncu-rep") as told:
         nsightlens.open_report(path)
     assert str(told.value).startswith(f"{path}: ")
+
+
+def test_a_file_that_was_not_written_whole_is_told_so(tmp_path: Path) -> None:
+    """Though the zeros at its end make it look like no text."""
+    path = tmp_path / "ncu.csv"
+    path.write_bytes(b'"ID","Process ID","Kernel Name","a__x.sum"\n"","","","%"\n\0\0\0')
+    with pytest.raises(TruncatedReportError, match=r"in line 3: NUL bytes .* not written whole"):
+        nsightlens.open_report(path)
 
 
 def test_a_cut_text_can_be_salvaged(tmp_path: Path) -> None:
