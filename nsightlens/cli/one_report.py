@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.cli.arguments import name_of_file
-from nsightlens.cli.load import Unread, find
+from nsightlens.cli.load import Loaded, Unread, find, noticed
 from nsightlens.cli.talk import say
-from nsightlens.errors import FilterError
+from nsightlens.cli.terminal import Progress
+from nsightlens.errors import FilterError, NotAReportError
 
 if TYPE_CHECKING:
-    from nsightlens.cli.load import Found
+    from collections.abc import Iterator
 
-__all__ = ["add_place", "add_report", "found_for", "say_written"]
+    from nsightlens.readers.source import PlainFile
+
+__all__ = ["OneReport", "add_place", "add_report", "opened"]
 
 
 def add_report(parser: argparse.ArgumentParser, *, may_salvage: bool) -> None:
     """Add the report and how it is read."""
     parser.add_argument(
-        "reports", metavar="REPORT", nargs=1, type=name_of_file, help="a .ncu-rep file"
+        "reports",
+        metavar="REPORT",
+        nargs=1,
+        type=name_of_file,
+        help="a .ncu-rep file, also compressed, a URL, or - for standard input",
     )
     group = parser.add_argument_group("reading")
     if may_salvage:
@@ -57,36 +66,76 @@ def _file(text: str) -> str:
     return name_of_file(text)
 
 
-def found_for(args: argparse.Namespace) -> tuple[Path, Found]:
-    """Return the report, once it is sure that the new one may be written.
+class OneReport(NamedTuple):
+    """The report that was named, as a .ncu-rep file that can be mapped.
+
+    ``shown`` is what messages call it; ``name`` as in `nsightlens.readers.source.typed`.
+    """
+
+    file: PlainFile
+    name: str
+    shown: str
+
+    def load(self, args: argparse.Namespace) -> Loaded:
+        """Read its tables, and tell what is to be known of it."""
+        from nsightlens.readers.read import ReadOptions, report_of
+
+        if args.verbose:
+            say("reading", self.shown)
+        options = ReadOptions(on_error="salvage" if args.salvage else "raise", reader=args.reader)
+        with Progress(is_wanted=not args.no_progress) as progress:
+            report = report_of(
+                self.file, self.name, options, progress=partial(progress.update, self.shown)
+            )
+        for text in noticed(report):
+            say("warning", text)
+        return Loaded(report, (report,), ())
+
+    def say_written(self, args: argparse.Namespace, about: str = "") -> None:
+        """Say what was written, and how it compares in size."""
+        from nsightlens.render.numbers import byte_count
+
+        sizes = [byte_count(Path(path).stat().st_size) for path in (args.output, self.file.path)]
+        say("wrote", f"{args.output}: {about}{sizes[0]} of {sizes[1]}")
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[OneReport]:
+    """Give the report, once it is sure that the new one may be written.
 
     Raises
     ------
     FilterError
-        The argument is a folder of several reports, or not a file.
-    ReportNotFoundError
-        There is none.
+        The argument is a folder of several reports.
+    ReportNotFoundError, CompressedReportError
+        There is none, or it cannot be read.
+    NotAReportError
+        It is text that ncu printed.
     OutputExistsError, OutputError
         See `nsightlens.files.check_place`.
     """
     from nsightlens.files import check_place
+    from nsightlens.readers.columns import shown_path
+    from nsightlens.readers.source import plain_file, typed
 
     found = find(args)
-    given = args.reports[0]
-    if len(found.paths) > 1:
-        raise FilterError(f"{given} holds {len(found.paths)} reports: name one of them.")
-    if any(isinstance(entry, str) for entry in found.entries):
-        raise FilterError(f"{given} is no file on a disk: save it first, and name that.")
+    if len(found.entries) > 1:
+        count = len(found.entries)
+        raise FilterError(f"{args.reports[0]} holds {count} reports: name one of them.")
     for entry in found.entries:
         if isinstance(entry, Unread):
             raise entry.error
     check_place(Path(args.output), force=args.force, inputs=found.paths)
-    return found.paths[0], found
+    name = typed(found.reports[0])
+    with plain_file(name, salvage=args.salvage) as file:
+        _check_report(file, shown_path(name))
+        yield OneReport(file, name, shown_path(name))
 
 
-def say_written(args: argparse.Namespace, source: Path, about: str = "") -> None:
-    """Say what was written, and how it compares in size."""
-    from nsightlens.render.numbers import byte_count
+def _check_report(file: PlainFile, shown: str) -> None:
+    from nsightlens.ncucsv import looks_like_csv
+    from nsightlens.ncurep.model import MAGIC
 
-    sizes = [byte_count(Path(path).stat().st_size) for path in (args.output, source)]
-    say("wrote", f"{args.output}: {about}{sizes[0]} of {sizes[1]}")
+    if not file.head.startswith(MAGIC) and looks_like_csv(file.head):
+        problem = "this is text, such as ncu prints, and only a report can be made another of"
+        raise NotAReportError(shown, problem, "Give the .ncu-rep file that it was printed from.")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import one_report
 from nsightlens.cli.exit_codes import ExitCode
-from nsightlens.cli.load import load
 from nsightlens.cli.talk import tell
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from nsightlens.cli.load import Loaded
     from nsightlens.ncurep import Redaction, Remaining
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
@@ -64,16 +64,24 @@ def run(args: argparse.Namespace) -> int:
     """Write the report, and list what it still says."""
     from nsightlens.ncurep import redact_ncu_rep
 
-    path, found = one_report.found_for(args)
-    # The tables are of no use here, but JSON says from which GPU and ncu the rows are.
-    loaded = load(args, found) if args.format == "json" else None
-    done = redact_ncu_rep(
-        path,
-        args.output,
-        keep_kernel_names=not args.no_kernel_names,
-        keep_nvtx=not args.no_nvtx,
-        overwrite=args.force,
-    )
+    with one_report.opened(args) as report:
+        # The tables are of no use here, but JSON says from which GPU and ncu the rows are.
+        loaded = report.load(args) if args.format == "json" else None
+        done = redact_ncu_rep(
+            report.file.path,
+            args.output,
+            keep_kernel_names=not args.no_kernel_names,
+            keep_nvtx=not args.no_nvtx,
+            overwrite=args.force,
+            shown=report.shown,
+        )
+        _tell(args, loaded, done)
+        report.say_written(args)
+    return ExitCode.OK
+
+
+def _tell(args: argparse.Namespace, loaded: Loaded | None, done: Redaction) -> None:
+    """List what was removed and what is left."""
     if loaded is not None:
         from nsightlens.cli.output import write_to_stdout
         from nsightlens.cli.source import source_of
@@ -84,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
         write_to_stdout(envelope_pieces("nsightlens.redact", source, _rows(done)))
     else:
         tell("\n".join(_lines(done)) + "\n")
-    one_report.say_written(args, path)
-    return ExitCode.OK
 
 
 def _rows(done: Redaction) -> Iterator[dict[str, Any]]:

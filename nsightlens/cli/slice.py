@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments, one_report
 from nsightlens.cli.exit_codes import ExitCode
-from nsightlens.cli.load import has_filters, load, passing
+from nsightlens.cli.load import has_filters, passing
 from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -71,25 +70,27 @@ def run(args: argparse.Namespace) -> int:
 
     if args.launch is None and not has_filters(args):
         args.parser.error("say which launches to keep: --launch, --kernel, or another filter")
-    path, found = one_report.found_for(args)
-    if has_filters(args) or args.salvage:
-        report = load(args, found).report
-        count, launches = len(report), _passing(args, path, report)
-    else:
-        count = launch_count(path)
-        launches = _ids(_named(args.launch, path, count))
-    slice_ncu_rep(
-        path,
-        args.output,
-        launches,
-        on_error="salvage" if args.salvage else "raise",
-        overwrite=args.force,
-    )
-    one_report.say_written(args, path, f"{len(launches)} of {count} launches, ")
+    with one_report.opened(args) as source:
+        path, shown = source.file.path, source.shown
+        if has_filters(args) or args.salvage:
+            report = source.load(args).report
+            count, launches = len(report), _passing(args, shown, report)
+        else:
+            count = launch_count(path, shown)
+            launches = _ids(_named(args.launch, shown, count))
+        slice_ncu_rep(
+            path,
+            args.output,
+            launches,
+            on_error="salvage" if args.salvage else "raise",
+            overwrite=args.force,
+            shown=shown,
+        )
+        source.say_written(args, f"{len(launches)} of {count} launches, ")
     return ExitCode.OK
 
 
-def _passing(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
+def _passing(args: argparse.Namespace, path: str, report: Report) -> list[int]:
     """Return the ids of the launches that are wanted and pass the filters.
 
     Raises
@@ -110,7 +111,7 @@ def _passing(args: argparse.Namespace, path: Path, report: Report) -> list[int]:
     return _ids(keep & named)
 
 
-def _named(extents: Sequence[tuple[int, int | None]], path: Path, count: int) -> NDArray[np.bool_]:
+def _named(extents: Sequence[tuple[int, int | None]], path: str, count: int) -> NDArray[np.bool_]:
     import numpy as np
 
     _check_some(path, count)
@@ -124,7 +125,7 @@ def _named(extents: Sequence[tuple[int, int | None]], path: Path, count: int) ->
     return named
 
 
-def _check_some(path: Path, count: int) -> None:
+def _check_some(path: str, count: int) -> None:
     if not count:
         raise FilterError(f"{path} holds no launch: there is nothing to choose from.")
 

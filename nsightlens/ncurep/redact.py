@@ -99,6 +99,7 @@ def redact_ncu_rep(
     keep_kernel_names: bool = True,
     keep_nvtx: bool = True,
     overwrite: bool = False,
+    shown: str | None = None,
 ) -> Redaction:
     """Write a report without what names people, machines and programs.
 
@@ -119,6 +120,8 @@ def redact_ncu_rep(
         False removes NVTX ranges, and the names that the program gave contexts and streams.
     overwrite
         Replace a file that is there.
+    shown
+        What errors call the report, where it is the temporary copy of another.
 
     Returns
     -------
@@ -148,7 +151,7 @@ def redact_ncu_rep(
     check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
     unwanted = set() if keep_kernel_names else {KERNEL_NAME}
     unwanted |= set() if keep_nvtx else {NVTX_NAME, CONTEXT_NAME}
-    with indexed(path) as source:
+    with indexed(path, shown) as source:
         if source.container.damage is not None:
             raise source.container.damage
         redactor = _Redactor(source, frozenset(unwanted))

@@ -100,16 +100,18 @@ class Source(NamedTuple):
 
 
 @contextmanager
-def indexed(path: str | os.PathLike[str]) -> Iterator[Source]:
+def indexed(path: str | os.PathLike[str], shown: str | None = None) -> Iterator[Source]:
     """Open a report and index its blocks; the damage that it may have is the container's.
+
+    ``shown`` is what errors call it, where it is the temporary copy of another.
 
     Raises
     ------
     ReportNotFoundError, NotAReportError, UnsupportedVersionError
         See `nsightlens.ncurep.read_ncu_rep`.
     """
-    name = os.fspath(path)
-    with open_mapped(name) as buffer:
+    name = os.fspath(path) if shown is None else shown
+    with open_mapped(os.fspath(path), name) as buffer:
         version, start = read_file_header(buffer, name)
         container = Container(buffer, name, start)
         yield Source(buffer, name, version, start, container, container.entries)

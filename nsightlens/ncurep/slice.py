@@ -66,6 +66,7 @@ def slice_ncu_rep(
     *,
     on_error: Literal["raise", "salvage"] = "raise",
     overwrite: bool = False,
+    shown: str | None = None,
 ) -> Path:
     """Write a report that holds some of the launches of another; return its path.
 
@@ -87,6 +88,8 @@ def slice_ncu_rep(
         so in the new report.
     overwrite
         Replace a file that is there.
+    shown
+        What errors call the report, where it is the temporary copy of another.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def slice_ncu_rep(
         raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
     target = Path(out)
     check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
-    with indexed(path) as source:
+    with indexed(path, shown) as source:
         damage = source.container.damage
         if damage is not None and on_error == "raise":
             raise damage
@@ -127,8 +130,8 @@ def slice_ncu_rep(
     return target
 
 
-def launch_count(path: str | os.PathLike[str]) -> int:
-    """Return how many launches a report has, without reading them.
+def launch_count(path: str | os.PathLike[str], shown: str | None = None) -> int:
+    """Return how many launches a report has, without reading them; ``shown`` as in `slice_ncu_rep`.
 
     Raises
     ------
@@ -141,7 +144,7 @@ def launch_count(path: str | os.PathLike[str]) -> int:
     >>> launch_count(nsightlens.example.path())
     113
     """
-    with indexed(path) as source:
+    with indexed(path, shown) as source:
         if source.container.damage is not None:
             raise source.container.damage
         return len(source.entries)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
+import pyarrow as pa
 import pytest
+from support.ncu_csv import ncu_csv
 
+import nsightlens
 from nsightlens.cli.exit_codes import ExitCode
 from nsightlens.ncurep import read_ncu_rep
 from nsightlens.render.json_schema import published
@@ -97,7 +103,7 @@ def test_no_table_is_made_where_none_is_needed(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("nsightlens.readers.open_each", refuse)
+    monkeypatch.setattr("nsightlens.readers.read.report_of", refuse)
     assert run(*command, "all.ncu-rep", "-o", "s.ncu-rep").code == 0
     done = run("slice", "all.ncu-rep", "-o", "t.ncu-rep", "--kernel", "x")
     assert done.code == ExitCode.INTERNAL
@@ -138,6 +144,63 @@ def test_one_report_makes_one_report(
     done = run(command[0], *words, *command[1:])
     assert (done.code, len(done.err.splitlines())) == (code, 1)
     assert said in done.err
+
+
+MAKERS = [("slice", "--launch", "1-2"), ("slice", "--family", "attention"), ("redact",)]
+
+
+@pytest.mark.parametrize("command", MAKERS)
+def test_whatever_a_report_comes_in_makes_the_same_report(
+    run: CommandLine, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compressed, or standard input: the new one is plain."""
+    content = Path("all.ncu-rep").read_bytes()
+    Path("a.ncu-rep.gz").write_bytes(gzip.compress(content))
+    Path("a.ncu-repz").write_bytes(pa.compress(content, "zstd", asbytes=True))
+    assert run(*command, "all.ncu-rep", "-o", "plain.ncu-rep").code == 0
+    for name in ("a.ncu-rep.gz", "a.ncu-repz", "-"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        done = run(*command, name, "-o", "new.ncu-rep", "--force")
+        assert (done.code, done.out) == (0, "")
+        assert "nsightlens: wrote: new.ncu-rep: " in done.err
+        assert Path("new.ncu-rep").read_bytes() == Path("plain.ncu-rep").read_bytes()
+
+
+@pytest.mark.parametrize("command", MAKERS)
+def test_what_is_wrong_with_a_compressed_report_is_told_under_its_name(
+    run: CommandLine, command: tuple[str, ...]
+) -> None:
+    """Not under that of its copy, and the compressed file is an input that stays."""
+    Path("cut.gz").write_bytes(gzip.compress(Path("cut.bin").read_bytes()))
+    done = run(*command, "cut.gz", "-o", "new.ncu-rep")
+    assert done.code == 4
+    assert done.err.startswith("nsightlens: error: cut.gz: at byte ")
+    done = run(*command, "cut.gz", "-o", "cut.gz", "--force")
+    assert done.code == 6
+    assert not Path("new.ncu-rep").exists()
+
+
+def test_the_launches_before_a_cut_of_compressed_data_can_be_sliced(run: CommandLine) -> None:
+    """With the warnings of every command that salvages."""
+    packed = gzip.compress(Path("all.ncu-rep").read_bytes())
+    Path("cut.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    done = run("slice", "cut.gz", "-o", "s.ncu-rep", "--launch", "0-", "--salvage")
+    assert done.code == 0
+    assert "warning: cut.gz: the gzip data ends early" in done.err
+    assert 1 <= len(names("s.ncu-rep")) < 5
+
+
+@pytest.mark.parametrize("command", MAKERS)
+def test_what_ncu_printed_is_no_report_to_make_one_of(
+    run: CommandLine, command: tuple[str, ...]
+) -> None:
+    """The report that it was printed from is."""
+    Path("all.csv").write_text(ncu_csv(nsightlens.open_report("all.ncu-rep")), encoding="utf-8")
+    done = run(*command, "all.csv", "-o", "new.ncu-rep")
+    assert done.code == 4
+    assert len(done.err.splitlines()) == 1
+    assert "all.csv: this is text, such as ncu prints" in done.err
+    assert "Give the .ncu-rep file that it was printed from." in done.err
 
 
 def test_redact_lists_what_it_removed_and_what_is_left(run: CommandLine) -> None:
