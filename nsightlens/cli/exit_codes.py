@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens import errors
 
-__all__ = ["TABLE", "ExitCode", "ExitCodeRow", "code_of"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["TABLE", "ExitCode", "ExitCodeRow", "SeveralErrors", "code_of"]
 
 
 class ExitCode(IntEnum):
@@ -23,6 +26,14 @@ class ExitCode(IntEnum):
     INTERNAL = 70
     INTERRUPTED = 130
     PIPE_CLOSED = 141
+
+
+class SeveralErrors(Exception):  # noqa: N818 - each of them is one
+    """What went wrong with each of several reports, in their order; the first decides the code."""
+
+    def __init__(self, errors: Sequence[errors.NsightLensError]) -> None:
+        super().__init__(*errors)
+        self.errors = tuple(errors)
 
 
 class ExitCodeRow(NamedTuple):
@@ -82,4 +93,6 @@ def code_of(error: BaseException) -> ExitCode:
     >>> code_of(ZeroDivisionError()).name
     'INTERNAL'
     """
+    if isinstance(error, SeveralErrors):
+        error = error.errors[0]
     return next((row.code for row in TABLE if isinstance(error, row.raised_by)), ExitCode.INTERNAL)

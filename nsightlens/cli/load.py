@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.cli.exit_codes import ExitCode, code_of
+from nsightlens.cli.exit_codes import ExitCode, SeveralErrors, code_of
 from nsightlens.cli.talk import say
 from nsightlens.cli.terminal import Progress
 from nsightlens.errors import FilterError, NsightLensError
@@ -124,8 +124,8 @@ def load(
 
     Raises
     ------
-    NsightLensError
-        None of the files could be read: the error of the first one, after the others were named.
+    SeveralErrors
+        None of the files could be read.
     """
     from nsightlens.report import concat_reports
 
@@ -145,10 +145,7 @@ def load(
             else:
                 reports.append(outcome)
     if not reports:
-        first, *others = unread
-        for other in others:
-            say("error", str(other.error))
-        raise first.error
+        raise SeveralErrors([one.error for one in unread])
     report = concat_reports(reports)
     for text in noticed(report):
         say("warning", text)

@@ -15,7 +15,7 @@ from nsightlens._version import __version__
 from nsightlens.cli import classify, demo, export, info, metrics, redact, schema
 from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
-from nsightlens.cli.exit_codes import ExitCode, code_of
+from nsightlens.cli.exit_codes import ExitCode, SeveralErrors, code_of
 from nsightlens.cli.interrupt import was_interrupted
 from nsightlens.cli.talk import let_go_of, say, tell
 from nsightlens.errors import NsightLensError
@@ -136,9 +136,10 @@ def _told(error: BaseException, *, debug: bool) -> ExitCode:
 
         tell("".join(traceback.format_exception(type(error), error, error.__traceback__)))
         return code
-    message = _message(error, code)
-    if message:
-        say("error", message)
+    for one in error.errors if isinstance(error, SeveralErrors) else (error,):
+        message = _message(one, code)
+        if message:
+            say("error", message)
     return code
 
 

@@ -37,6 +37,17 @@ def test_every_bad_report_is_named_where_none_is_good(run: CommandLine) -> None:
     assert done.out == ""
 
 
+@pytest.mark.parametrize("names", [["no.ncu-rep", "cut.bin"], ["cut.bin", "no.ncu-rep"]])
+def test_bad_reports_are_named_in_their_order(run: CommandLine, names: list[str]) -> None:
+    """The first one decides about the exit code."""
+    done = run("classify", *names)
+    assert [name in line for name, line in zip(names, done.err.splitlines(), strict=True)] == [
+        True,
+        True,
+    ]
+    assert done.code == {"no.ncu-rep": 3, "cut.bin": 4}[names[0]]
+
+
 def test_a_folder_stands_for_the_reports_below_it(run: CommandLine) -> None:
     """At any depth, and a report given twice is read once."""
     deep = Path("runs") / "monday"
