@@ -316,7 +316,7 @@ def test_a_mistake_of_the_reader_names_the_file(
 ) -> None:
     """No low-level exception of the reader reaches the user."""
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise IndexError("slip")
 
     path = write_bytes(tmp_path, SOUND)
