@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--launch",
         metavar="IDS",
         type=_extents,
+        action="extend",
         help="launch ids as the tables count them, from 0: numbers and ranges such as "
-        "0,3,10-20; 7- stands for 7 and all behind it",
+        "0,3,10-20; 7- stands for 7 and all behind it; may be given more than once",
     )
     one_report.add_place(parser.add_argument_group("output"))
 

@@ -1,23 +1,26 @@
 """A report without what names people, machines and programs; NVIDIA's tools still open it.
 
-`nsightlens.ncurep.redacted_fields` says of each field what becomes of it. Metrics, section
-definitions and rule results are kept byte for byte, so every value stays what it was. What they
-may still give away is searched for in the bytes that are written, by
-`nsightlens.ncurep.leftovers`, and told in the `Redaction`.
+`nsightlens.ncurep.redacted_fields` says of each field what becomes of it. Metrics stay byte for
+byte, so every value is what it was; so do section definitions and rule results, but for names of
+users in the paths that they hold. What they may still give away is searched for in the bytes that
+are written, by `nsightlens.ncurep.leftovers`, and told in the `Redaction`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nsightlens.errors import ReportFormatError
 from nsightlens.files import check_place, write_bytes
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
-from nsightlens.ncurep.faults import wire_error
+from nsightlens.ncurep.faults import SALVAGE, wire_error
 from nsightlens.ncurep.leftovers import Leftover, Leftovers, Secrets
 from nsightlens.ncurep.model import DEFAULT_DOMAIN, MAGIC
+from nsightlens.ncurep.read import read_columns
 from nsightlens.ncurep.redacted_fields import (
     CONTEXT_NAME,
     FIELDS,
@@ -55,6 +58,11 @@ _SESSION, _STRING_TABLE = 3, 4
 _PROFILER_COMMAND_LINE = 11
 _VERSION = 1
 """FileHeader: its one field that is documented."""
+
+_SLICE_FIRST = (
+    "The file is damaged here: copy it again from where ncu wrote it, or first take the launches"
+    " before the damage with `nsightlens slice --salvage` (on_error='salvage')."
+)
 
 
 class Remaining(NamedTuple):
@@ -105,13 +113,15 @@ def redact_ncu_rep(
 
     Removed are names and addresses of hosts, names of processes, executables, folders, command
     lines, environments, comments, call stacks, sources (code and binaries) and every field that
-    is not documented. Of the command line of ncu, the options that say how clocks, caches and
-    replay were handled are kept. Metrics, section definitions and rule results stay byte for byte.
+    is not documented, outside metrics, section definitions and rule results. Of the command line of
+    ncu, the options that say how clocks, caches and replay were handled are kept. Metrics stay byte
+    for byte, and so do section definitions and rule results, but for names of users in the paths
+    that they hold: each letter of these becomes an ``x``.
 
     Parameters
     ----------
     path
-        A .ncu-rep file. What lies inside the metrics of its launches is not looked at.
+        A .ncu-rep file. Instances of metrics are copied and searched, but not checked.
     out
         Where to write; its folder must exist. Never the report itself.
     keep_kernel_names
@@ -151,9 +161,10 @@ def redact_ncu_rep(
     check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
     unwanted = set() if keep_kernel_names else {KERNEL_NAME}
     unwanted |= set() if keep_nvtx else {NVTX_NAME, CONTEXT_NAME}
-    with indexed(path, shown) as source:
-        if source.container.damage is not None:
-            raise source.container.damage
+    with _advising_slice():
+        # Metrics are copied unread: what is wrong inside them would be copied too.
+        read_columns(path, metrics=lambda _: False, shown=shown)
+    with _advising_slice(), indexed(path, shown) as source:
         redactor = _Redactor(source, frozenset(unwanted))
         redactor.examine()
         leftovers = Leftovers(redactor.secrets)
@@ -163,6 +174,25 @@ def redact_ncu_rep(
     ordered = sorted(remaining.items(), key=_order)
     removed = dict(sorted(redactor.removed.items()))
     return Redaction(target, removed, tuple(Remaining(*found, n) for found, n in ordered))
+
+
+@contextmanager
+def _advising_slice() -> Iterator[None]:
+    """Raise damage with advice that can be followed here: nothing is salvaged and redacted at once.
+
+    Raises
+    ------
+    ReportFormatError
+        What runs inside met damage.
+    """
+    try:
+        yield
+    except ReportFormatError as error:
+        if error.advice != SALVAGE:
+            raise
+        raise type(error)(
+            error.path, error.problem, _SLICE_FIRST, offset=error.offset, where=error.where
+        ) from error
 
 
 def _order(one: tuple[Leftover, int]) -> tuple[str, str, int, str]:

@@ -7,23 +7,26 @@ its metrics by their place in the string tables of *all* blocks.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from itertools import chain
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, SupportsIndex
 
 from nsightlens.errors import FilterError, StringIndexError
 from nsightlens.files import check_place, write_bytes
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.faults import COPY_AGAIN, wire_error
+from nsightlens.ncurep.read import read_columns
 from nsightlens.ncurep.results import layout_of
 from nsightlens.ncurep.rewrite import Extent, blocks, fields_of, header_with, indexed
 from nsightlens.ncurep.wire import BYTES, VARINT, Message, WireFault, padded, read_varint
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nsightlens.ncurep.columns import FileColumns
     from nsightlens.ncurep.container import Entry
     from nsightlens.ncurep.model import Kind
     from nsightlens.ncurep.rewrite import Block, Source
@@ -62,7 +65,7 @@ _REFERENCES: dict[Kind, _ReferenceField] = {
 def slice_ncu_rep(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    launches: Iterable[int],
+    launches: Iterable[SupportsIndex],
     *,
     on_error: Literal["raise", "salvage"] = "raise",
     overwrite: bool = False,
@@ -94,7 +97,7 @@ def slice_ncu_rep(
     Raises
     ------
     FilterError
-        No launch is chosen, or one that is not there.
+        No launch is chosen, one that is not there, or one by something else than a whole number.
     ReportNotFoundError, ReportFormatError
         See `nsightlens.ncurep.read_ncu_rep`.
     OutputExistsError
@@ -118,13 +121,13 @@ def slice_ncu_rep(
         raise ValueError(f"on_error must be 'raise' or 'salvage', not {on_error!r}")
     target = Path(out)
     check_place(target, force=overwrite, inputs=[Path(path)], remedy="say overwrite=True")
+    wanted_launches = _ids(launches, os.fspath(path) if shown is None else shown)
+    # Results are copied unread: what is wrong inside them would be copied too.
+    sound = read_columns(path, metrics=lambda _: False, on_error=on_error, shown=shown)
     with indexed(path, shown) as source:
-        damage = source.container.damage
-        if damage is not None and on_error == "raise":
-            raise damage
-        chosen = _chosen(source, launches)
+        chosen = _chosen(source, wanted_launches, sound)
         wanted = {reference for entry in chosen for reference in _references(source, entry)}
-        lost = _lost_names(source, chosen) if damage is not None else b""
+        lost = _lost_names(source, chosen) if source.container.damage is not None else b""
         pieces = chain(_pieces(source, frozenset(chosen), wanted), [lost])
         write_bytes(target, pieces, force=overwrite, remedy="say overwrite=True")
     return target
@@ -150,13 +153,24 @@ def launch_count(path: str | os.PathLike[str], shown: str | None = None) -> int:
         return len(source.entries)
 
 
-def _chosen(source: Source, launches: Iterable[int]) -> list[Entry]:
-    entries = source.entries
-    wanted = sorted(set(launches))
+def _ids(launches: Iterable[SupportsIndex], path: str) -> list[int]:
+    return sorted({_id(launch, path) for launch in launches})
+
+
+def _id(launch: SupportsIndex, path: str) -> int:
+    try:
+        return index(launch)
+    except TypeError as error:
+        problem = f"{launch!r} is no launch id: name launches by whole numbers, such as [0, 3]"
+        raise FilterError(f"{path}: {problem}.") from error
+
+
+def _chosen(source: Source, wanted: Sequence[int], sound: FileColumns) -> list[Entry]:
+    entries = source.entries[: sound.launches.num_rows]
     missing = [launch for launch in wanted if not 0 <= launch < len(entries)]
     if wanted and not missing:
         return [entries[launch] for launch in wanted]
-    before = " before its damage" if source.container.damage is not None else ""
+    before = " before its damage" if sound.damage is not None else ""
     count = len(entries)
     there = f"the report has launches 0 to {count - 1}{before}" if count > 1 else (
         f"the report has {'only launch 0' if count else 'no launch'}{before}"

@@ -65,6 +65,19 @@ def file_of(*blocks: bytes, version: int | None = 7) -> bytes:
     return MAGIC + length_prefixed(uint_field(1, version)) + b"".join(blocks)
 
 
+DAMAGED_INSIDE: dict[str, bytes] = {
+    "metric_without_name_id": message_field(13, message_field(2, uint_field(5, 12))),
+    "metric_with_an_unknown_name": metric(9),
+    "value_that_is_cut": metric(0, message_field(2, b"\x19\x00")),
+    "rule_without_name": message_field(19, message_field(3)),
+    "range_without_name": message_field(
+        21,
+        message_field(2, uint_field(1, 77), message_field(2, uint_field(1, 0), message_field(3))),
+    ),
+}
+"""Fields that make a kernel result one that cannot be read, though its own bytes are sound."""
+
+
 def write_bytes(folder: Path, content: bytes) -> Path:
     """Write the bytes as a report and return its path."""
     path = folder / "handmade.ncu-rep"

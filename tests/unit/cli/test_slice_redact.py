@@ -73,6 +73,13 @@ def test_a_choice_of_nothing_says_what_there_was(
     assert not Path("s.ncu-rep").exists()
 
 
+def test_launches_can_be_named_more_than_once(run: CommandLine) -> None:
+    """All that any --launch names are kept."""
+    done = run("slice", "all.ncu-rep", "-o", "a.ncu-rep", "--launch", "1", "--launch", "3,1-2")
+    assert done.code == 0
+    assert names("a.ncu-rep") == names("all.ncu-rep")[1:4]
+
+
 def test_a_report_without_launches_cannot_be_sliced(run: CommandLine) -> None:
     """There is nothing to choose from."""
     done = run("slice", "none.ncu-rep", "-o", "s.ncu-rep", "--launch", "0")

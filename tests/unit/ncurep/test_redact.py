@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.contents import contents
-from support.handmade import block, file_of, kernel, metric, write_bytes
+from support.handmade import DAMAGED_INSIDE, block, file_of, kernel, metric, write_bytes
 from support.parity import Parity, compare_report
 from support.reports import everything, report_of
 
 from nsightlens.errors import OutputError, OutputExistsError, ReportFormatError, WireFormatError
-from nsightlens.ncurep import read_ncu_rep, redact_ncu_rep, write_ncu_rep
+from nsightlens.ncurep import read_ncu_rep, redact_ncu_rep, slice_ncu_rep, write_ncu_rep
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.model import MAGIC, NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
 from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec
@@ -97,7 +97,7 @@ def write_telling(folder: Path, *fields: bytes, strings: Sequence[str] = ("m",))
     )
 
 
-def redacted(folder: Path, path: Path, **options: bool) -> Redaction:
+def redacted(folder: Path, path: Path, **options: Any) -> Redaction:
     return redact_ncu_rep(path, folder / "shared.ncu-rep", **options)
 
 
@@ -589,6 +589,18 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     whole = write_bytes(tmp_path, file_of(block([kernel(b"\x0b")])))
     with pytest.raises(WireFormatError, match="in block 0 > kernel 0"):
         redacted(tmp_path, whole)
+
+
+@pytest.mark.parametrize("field", DAMAGED_INSIDE.values(), ids=DAMAGED_INSIDE)
+def test_damage_inside_a_launch_is_not_copied(tmp_path: Path, field: bytes) -> None:
+    """The advice is one that can be followed: a slice of what lies before it can be redacted."""
+    content = file_of(block([kernel(), kernel(field)], strings=["m"]))
+    whole = write_bytes(tmp_path, content)
+    with pytest.raises(ReportFormatError, match=r"kernel 1.*first take .*`nsightlens slice --salv"):
+        redacted(tmp_path, whole)
+    assert not (tmp_path / "shared.ncu-rep").exists()
+    part = slice_ncu_rep(whole, tmp_path / "part.ncu-rep", [0], on_error="salvage")
+    assert len(read_ncu_rep(redacted(tmp_path, part).path).results) == 1
 
 
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])

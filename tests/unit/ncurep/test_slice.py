@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from support.contents import contents
-from support.handmade import block, file_of, kernel, metric, write_bytes
+from support.handmade import DAMAGED_INSIDE, block, file_of, kernel, metric, write_bytes
 from support.parity import Parity, compare_report
 from support.reports import attention_launch, everything, report_of
 
@@ -15,6 +16,7 @@ from nsightlens.errors import (
     FilterError,
     OutputError,
     OutputExistsError,
+    ReportFormatError,
     StringIndexError,
     TruncatedReportError,
 )
@@ -186,6 +188,31 @@ def test_what_lies_before_damage_can_be_salvaged(tmp_path: Path, layout: Layout)
         slice_ncu_rep(cut, tmp_path / "s.ncu-rep", [4], on_error="salvage")
     path = slice_ncu_rep(cut, tmp_path / "s.ncu-rep", range(count), on_error="salvage")
     assert contents(read_ncu_rep(path)) == contents(sound)
+
+
+@pytest.mark.parametrize("field", DAMAGED_INSIDE.values(), ids=DAMAGED_INSIDE)
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_damage_inside_a_launch_is_not_copied(tmp_path: Path, field: bytes, chosen: int) -> None:
+    """It is an error, whichever launches are chosen; those before it can be salvaged."""
+    content = file_of(block([kernel(metric(0)), kernel(field), kernel()], strings=["m"]))
+    whole, place = write_bytes(tmp_path, content), tmp_path / "s.ncu-rep"
+    with pytest.raises(ReportFormatError, match=r"kernel 1.*--salvage"):
+        slice_ncu_rep(whole, place, [chosen])
+    assert not place.exists()
+    with pytest.raises(FilterError, match="only launch 0 before its damage"):
+        slice_ncu_rep(whole, place, [0, 1], on_error="salvage")
+    slice_ncu_rep(whole, place, [0], on_error="salvage")
+    assert len(read_ncu_rep(place).results) == 1
+
+
+@pytest.mark.parametrize("launch", ["0", 1.0, None])
+def test_a_launch_is_named_by_a_whole_number(tmp_path: Path, launch: object) -> None:
+    """Also one of NumPy; anything else is told."""
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", everything())
+    with pytest.raises(FilterError, match=f"whole.ncu-rep: {launch!r} is no launch id"):
+        slice_ncu_rep(whole, tmp_path / "s.ncu-rep", [launch])  # type: ignore[list-item]
+    path = slice_ncu_rep(whole, tmp_path / "s.ncu-rep", np.array([1, 2]))
+    assert len(read_ncu_rep(path).results) == 2
 
 
 def test_names_that_were_lost_with_the_end_of_the_file_are_made_up(tmp_path: Path) -> None:
