@@ -25,6 +25,9 @@ from nsightlens.ncurep.redacted_fields import (
     CONTEXT_NAME,
     FIELDS,
     KERNEL_NAME,
+    KERNEL_NAME_METRIC,
+    KERNEL_NAME_METRICS,
+    METRIC,
     NVTX_NAME,
     SOURCE,
     UNDOCUMENTED,
@@ -40,6 +43,7 @@ from nsightlens.ncurep.wire import (
     WireFault,
     decode_text,
     padded,
+    read_varint,
     scan_fields,
 )
 
@@ -56,6 +60,7 @@ __all__ = ["Redaction", "Remaining", "redact_ncu_rep"]
 
 _SESSION, _STRING_TABLE = 3, 4
 _PROFILER_COMMAND_LINE = 11
+_NAME_ID, _NAME_ID_KEY = 1, 0x08
 _VERSION = 1
 """FileHeader: its one field that is documented."""
 
@@ -227,6 +232,8 @@ class _Redactor:
         self._unwanted = unwanted
         self._edits: dict[int, list[_Edit]] = {}
         self._aliases: dict[tuple[bytes, ...], str] = {}
+        strings = source.container.strings if KERNEL_NAME in unwanted else []
+        self._name_ids = {i for i, name in enumerate(strings) if name in KERNEL_NAME_METRICS}
 
     def examine(self) -> None:
         """Find what is to change, and note what goes and what stays."""
@@ -286,7 +293,10 @@ class _Redactor:
             for field in scan_fields(data, 0, size)
             if field.number in rules and rules[field.number].kind == KERNEL_NAME
         )
-        return self._aliases.setdefault(key, f"kernel_{len(self._aliases) + 1:04}") if key else None
+        return self._alias_of(key) if key else None
+
+    def _alias_of(self, names: tuple[bytes, ...]) -> str:
+        return self._aliases.setdefault(names, f"kernel_{len(self._aliases) + 1:04}")
 
     def _edits_of(
         self, data: bytes, start: int, stop: int, parent: FieldRule, alias: str | None = None
@@ -297,6 +307,8 @@ class _Redactor:
         edits, begin = [], start
         for field in scan_fields(data, start, stop):
             rule = rules.get(field.number, unlisted)
+            if rule is METRIC and self._name_ids and self._names_kernel(data, field):
+                rule = KERNEL_NAME_METRIC
             is_as_documented = rule.is_number != (field.wire_type == BYTES)
             # Most fields are metrics, which stay.
             if rule.is_telling or not is_as_documented:
@@ -319,8 +331,12 @@ class _Redactor:
                 self._note_removed(rule.kind, data[begin : field.stop])
             for text in _texts_of(content, rule):
                 self.secrets.add(rule.kind, text)
+            if is_unwanted and rule.kind == KERNEL_NAME:
+                # A range has no name of its own, and can still have a metric that names kernels.
+                new = alias or self._alias_of((content,))
+                return text_field(field.number, new) if content else None
             if is_unwanted:
-                return text_field(field.number, alias) if rule.kind == KERNEL_NAME else b""
+                return b""
             return _stand_in(data[begin : field.stop], field.number, rule)
         self.names.update(
             Leftover(rule.kind, text, rule.kind)
@@ -330,10 +346,18 @@ class _Redactor:
         if rule.fate == "mask":
             return self._masked(data[begin : field.stop])
         if rule.fate == "inside":
-            edits = self._edits_of(data, field.start, field.stop, rule)
+            edits = self._edits_of(data, field.start, field.stop, rule, alias)
             edits = [_Edit(e.start - field.start, e.stop - field.start, e.new) for e in edits]
             return message_field(field.number, _applied(content, edits)) if edits else None
         return None
+
+    def _names_kernel(self, data: bytes, field: Field) -> bool:
+        if field.wire_type != BYTES:
+            return False
+        # The id stands first in what ncu writes; to look at every field of every metric is slow.
+        if data[field.start] == _NAME_ID_KEY:
+            return read_varint(data, field.start + 1)[0] in self._name_ids
+        return Message.at(data, field.start, field.stop).uint32(_NAME_ID) in self._name_ids
 
     def _note_removed(self, kind: str, raw: bytes) -> None:
         self.removed[kind] += 1

@@ -17,6 +17,9 @@ __all__ = [
     "CONTEXT_NAME",
     "FIELDS",
     "KERNEL_NAME",
+    "KERNEL_NAME_METRIC",
+    "KERNEL_NAME_METRICS",
+    "METRIC",
     "NVTX_NAME",
     "SOURCE",
     "UNDOCUMENTED",
@@ -142,7 +145,17 @@ _NVTX = FieldRule(
         *((3, *path) for path in _START_END_TEXTS),
     ),
 )
-_METRIC = _kept("metric")
+METRIC = _kept("metric")
+_NAME_VALUE = _inside(
+    {1: FieldRule(KERNEL_NAME, texts=(_SELF,)), 2: _NUMBER, 3: _NUMBER, 4: _NUMBER, 5: _NUMBER}
+)
+KERNEL_NAME_METRIC = _inside(
+    {1: _NUMBER, 2: _NAME_VALUE, 3: _inside({1: _NAME_VALUE, 2: _NAME_VALUE}), 4: _NUMBER},
+    kind="metric",
+)
+"""A metric whose texts are names of kernels, where these are replaced."""
+
+KERNEL_NAME_METRICS = frozenset(["launch__kernel_name"])
 # The message of a rule that failed shows where it lies: often in the home folder of the user.
 _SECTION, _RULE = FieldRule("section definition", "mask"), FieldRule("rule", "mask")
 _REFERENCE = _gone("source reference")
@@ -152,7 +165,7 @@ _SECTION_COMMENT = _gone("section comment", (3,))
 _CONTEXT_NAME = _kept(CONTEXT_NAME, _SELF)
 
 _RANGE = {
-    1: _NUMBER, 2: _NUMBER, 3: _COMMENT, 4: _METRIC, 5: _NUMBER, 6: _NUMBER, 7: _SECTION,
+    1: _NUMBER, 2: _NUMBER, 3: _COMMENT, 4: METRIC, 5: _NUMBER, 6: _NUMBER, 7: _SECTION,
     9: _NUMBER, 10: _NVTX, 11: _NUMBER,
 }  # fmt: skip
 _GRAPH = {
@@ -168,7 +181,7 @@ FIELDS: dict[str, Mapping[int, FieldRule]] = {
     "kernel": {
         1: _NUMBER, 2: _NUMBER, 3: _NUMBER, 4: _NUMBER,
         5: _kept(KERNEL_NAME, _SELF), 6: _kept(KERNEL_NAME, _SELF), 7: _kept(KERNEL_NAME, _SELF),
-        8: _NUMBER, 9: _kept(), 10: _kept(), 11: _kept(), 12: _COMMENT, 13: _METRIC, 14: _NUMBER,
+        8: _NUMBER, 9: _kept(), 10: _kept(), 11: _kept(), 12: _COMMENT, 13: METRIC, 14: _NUMBER,
         15: _emptied("source reference"), 16: _NUMBER, 17: _SECTION,
         18: _SECTION_COMMENT, 19: _RULE, 20: _NUMBER, 21: _NVTX, 22: _NUMBER, 23: _NUMBER,
         24: _gone("profile series"), 25: _kept(), 26: _CONTEXT_NAME, 27: _CONTEXT_NAME,

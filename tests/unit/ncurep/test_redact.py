@@ -14,7 +14,7 @@ from nsightlens.errors import OutputError, OutputExistsError, ReportFormatError,
 from nsightlens.ncurep import read_ncu_rep, redact_ncu_rep, slice_ncu_rep, write_ncu_rep
 from nsightlens.ncurep.encode import length_prefixed, message_field, text_field, uint_field
 from nsightlens.ncurep.model import MAGIC, NvtxDomainState, NvtxRange, ProcessInfo, RuleMessage
-from nsightlens.ncurep.spec import LaunchSpec, Layout, ReportSpec
+from nsightlens.ncurep.spec import LaunchSpec, Layout, MetricSpec, ReportSpec, report_spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,10 +221,12 @@ def test_kernel_names_stay_and_are_listed(tmp_path: Path) -> None:
     ]
 
 
+NAMES = ("gemm", "axpy", "gemm")
+
+
 def test_kernel_names_can_be_replaced(tmp_path: Path) -> None:
     """By the same one for the same kernel; where else they stand is listed."""
-    launches = [LaunchSpec(name=name, metrics={"launch__kernel_name": "gemm"})
-                for name in ("gemm", "axpy", "gemm")]  # fmt: skip
+    launches = [LaunchSpec(name=name, metrics={"note": "gemm"}) for name in NAMES]
     launches.append(LaunchSpec(kind="cmdlist", name="my list"))
     whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches)
     done = redacted(tmp_path, whole, keep_kernel_names=False)
@@ -234,6 +236,54 @@ def test_kernel_names_can_be_replaced(tmp_path: Path) -> None:
     assert {results[0].mangled_name, results[0].demangled_name} == {"kernel_0001"}
     assert done.removed["kernel name"] == 10
     assert done.remaining == (("removed kernel name", "gemm", "metric", 3),)
+
+
+def metrics_of(path: Path) -> list[list[MetricSpec]]:
+    launches = report_spec_of(read_ncu_rep(path, instances=True)).launches
+    return [[one for one in each.metrics if isinstance(one, MetricSpec)] for each in launches]
+
+
+def test_kernel_names_are_replaced_in_the_metric_that_holds_them(tmp_path: Path) -> None:
+    """In its value, in its instances and in what these belong to; numbers and no names stay."""
+    launches = [
+        LaunchSpec(
+            name=name,
+            metrics={"m": 1, "launch__kernel_name": name},
+            instances={"launch__kernel_name": [(7, name), (name, 2.5)], "m": [(1, 2)]},
+        )
+        for name in NAMES
+    ]
+    launches.append(LaunchSpec(name="none", metrics={"launch__kernel_name": ""}))
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches)
+    done = redacted(tmp_path, whole, keep_kernel_names=False)
+    assert done.remaining == ()
+    *after, last = metrics_of(done.path)
+    for metrics, name in zip(after, ("kernel_0001", "kernel_0002", "kernel_0001"), strict=True):
+        assert metrics == [
+            MetricSpec("m", 1, [(1, 2)]),
+            MetricSpec("launch__kernel_name", name, [(7, name), (name, 2.5)]),
+        ]
+    assert last[0].value == ""
+
+
+def test_a_range_whose_metric_names_kernels_is_given_no_names(tmp_path: Path) -> None:
+    """It has no name of its own: each text stands for one kernel."""
+    metrics = {"launch__kernel_name": [(1, "gemm"), (2, "axpy"), (3, "gemm")]}
+    whole = write_ncu_rep(tmp_path / "w.ncu-rep", [LaunchSpec(kind="range", instances=metrics)])
+    done = redacted(tmp_path, whole, keep_kernel_names=False)
+    assert done.remaining == ()
+    ((found,),) = metrics_of(done.path)
+    names = [name for _, name in found.instances]
+    assert names == ["kernel_0001", "kernel_0002", "kernel_0001"]
+
+
+def test_the_name_id_of_a_metric_may_stand_anywhere_in_it(tmp_path: Path) -> None:
+    """As in any message."""
+    value = message_field(2, text_field(1, "secret_kernel"))
+    path = write_telling(tmp_path, message_field(13, value, uint_field(1, 1)),
+                         strings=["m", "launch__kernel_name"])  # fmt: skip
+    done = redacted(tmp_path, path, keep_kernel_names=False)
+    assert b"secret_kernel" not in done.path.read_bytes()
 
 
 def nvtx_report() -> ReportSpec:
