@@ -24,13 +24,14 @@ from nsightlens.ncurep.signs import (
 from nsightlens.ncurep.texts import OpenMessage
 from nsightlens.ncurep.users import user_places, users_of, words_of
 from nsightlens.ncurep.wire import decode_text
+from nsightlens.ncurep.words import SHORTEST_WORD, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = ["Leftover", "Leftovers", "Secrets"]
 
-_SHORTEST = 3
+_SHORTEST = SHORTEST_WORD
 """[character] Shorter texts, such as an argument ``1``, are all over a report by chance."""
 
 USER, HOST = "user name", "host name"
@@ -79,20 +80,20 @@ class Secrets:
     def found(self) -> dict[str, str]:
         """Return the kind of each text, without those in which a shorter one would be found."""
         kept: dict[str, str] = {}
-        for text in sorted(self._kinds, key=len):
-            if not any(_occurs(text, shorter, kind) for shorter, kind in kept.items()):
-                kept[text] = self._kinds[text]
+        texts = {text.encode("utf-8", "replace"): text for text in self._kinds}
+        words = Words(texts)
+        for content in sorted(texts, key=len):
+            inside = ((texts[word], word, start) for word, start in words.places(content))
+            if not any(
+                text in kept and _is_whole_word(content, start, start + len(word), kept[text])
+                for text, word, start in inside
+            ):
+                kept[texts[content]] = self._kinds[texts[content]]
         return kept
 
 
 _NAMES_OF_FILES = frozenset(["executable", "process name"])
 _LINES = frozenset(["command line", "environment", "profiler command line", "comment"])
-
-
-def _occurs(text: str, shorter: str, kind: str) -> bool:
-    content, word = text.encode("utf-8", "replace"), shorter.encode("utf-8", "replace")
-    position = content.find(word)
-    return position >= 0 and _is_whole_word(content, position, position + len(word), kind)
 
 
 def _is_whole_word(content: bytes, start: int, stop: int, kind: str, width: int = 1) -> bool:
@@ -127,19 +128,23 @@ class Leftover(NamedTuple):
 
 
 class _Sought(NamedTuple):
-    """What is looked for: candidates in the bytes, then whether the text around one has it."""
+    """What is looked for: of what kind, and what says whether the text around a candidate has it.
+
+    A candidate is a place of the ``word``, in small letters where case is ignored; signs have none.
+    """
 
     kind: str
-    candidates: Callable[[bytes], Iterator[tuple[int, int]]]
     in_text: Callable[[bytes, int, int], str | None]
+    word: bytes = b""
     ignores_case: bool = False
 
 
-_SIGNS = (
-    _Sought("path", paths, path_at),
-    _Sought("path", wide_paths, wide_path_at),
-    _Sought("address", addresses, address_at),
-)
+_SIGNS = {
+    _Sought("path", path_at): paths,
+    _Sought("path", wide_path_at): wide_paths,
+    _Sought("address", address_at): addresses,
+}
+"""Each with what yields its candidates."""
 
 
 class Leftovers:
@@ -153,29 +158,41 @@ class Leftovers:
 
     def __init__(self, secrets: Secrets) -> None:
         self.counts: Counter[Leftover] = Counter()
-        words = secrets.found().items()
-        self._sought = [*_SIGNS, *(one for text, kind in words for one in _words(kind, text))]
+        self._by_word: dict[bytes, list[_Sought]] = {}
+        for text, kind in secrets.found().items():
+            for sought in _words(kind, text):
+                self._by_word.setdefault(sought.word.lower(), []).append(sought)
+        self._words = Words(self._by_word)
         # The same section definitions lie in every result: each is looked into once.
-        self._known: dict[tuple[int, int, bytes, str], Leftover | None] = {}
+        self._known: dict[tuple[_Sought, int, bytes, str], Leftover | None] = {}
 
     def search(self, piece: bytes, message: str) -> None:
         """Search a block header or a result; ``message`` is its name in `FIELDS`."""
-        opened, lower, digests = OpenMessage(piece), piece.lower(), dict[int, bytes]()
-        for index, sought in enumerate(self._sought):
-            for start, stop in sought.candidates(lower if sought.ignores_case else piece):
-                field = opened.field_at(start)
-                if field is None:
-                    continue
-                if field.start not in digests:
-                    content = piece[field.start : field.stop]
-                    digests[field.start] = blake2b(content, digest_size=16).digest()
-                where = FIELDS[message][field.number].kind
-                key = index, start - field.start, digests[field.start], where
-                if key not in self._known:
-                    self._known[key] = _leftover(sought, opened, where, start, stop)
-                found = self._known[key]
-                if found is not None:
-                    self.counts[found] += 1
+        opened, digests = OpenMessage(piece), dict[int, bytes]()
+        for sought, start, stop in self._candidates(piece):
+            field = opened.field_at(start)
+            if field is None:
+                continue
+            if field.start not in digests:
+                content = piece[field.start : field.stop]
+                digests[field.start] = blake2b(content, digest_size=16).digest()
+            where = FIELDS[message][field.number].kind
+            key = sought, start - field.start, digests[field.start], where
+            if key not in self._known:
+                self._known[key] = _leftover(sought, opened, where, start, stop)
+            found = self._known[key]
+            if found is not None:
+                self.counts[found] += 1
+
+    def _candidates(self, piece: bytes) -> Iterator[tuple[_Sought, int, int]]:
+        for sign, candidates in _SIGNS.items():
+            for start, stop in candidates(piece):
+                yield sign, start, stop
+        for word, start in self._words.places(piece.lower()):
+            stop = start + len(word)
+            for sought in self._by_word[word]:
+                if sought.ignores_case or piece[start:stop] == sought.word:
+                    yield sought, start, stop
 
 
 _BEFORE, _BEHIND = 256, 4096
@@ -212,15 +229,9 @@ def _words(kind: str, text: str) -> Iterator[_Sought]:
 
 
 def _word(kind: str, word: bytes, encoding: str, width: int) -> _Sought:
-    def candidates(piece: bytes) -> Iterator[tuple[int, int]]:
-        start = piece.find(word)
-        while start >= 0:
-            yield start, start + len(word)
-            start = piece.find(word, start + 1)
-
     def in_text(content: bytes, start: int, stop: int) -> str | None:
         if not _is_whole_word(content, start, stop, kind, width):
             return None
         return content[start:stop].decode(encoding, "backslashreplace")
 
-    return _Sought(kind, candidates, in_text, kind.endswith(_NAMES))
+    return _Sought(kind, in_text, word, kind.endswith(_NAMES))

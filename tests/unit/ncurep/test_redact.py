@@ -243,6 +243,16 @@ def metrics_of(path: Path) -> list[list[MetricSpec]]:
     return [[one for one in each.metrics if isinstance(one, MetricSpec)] for each in launches]
 
 
+def test_each_of_many_removed_names_is_found_elsewhere(tmp_path: Path) -> None:
+    """Names that begin alike or hold one another by chance are still each their own."""
+    names = [f"{begin}{i}" for begin in ("void at::native::kern", "k") for i in range(100, 200)]
+    launches = [LaunchSpec(name=name, metrics={"note": f"as {name},"}) for name in names]
+    whole = write_ncu_rep(tmp_path / "whole.ncu-rep", launches)
+    done = redacted(tmp_path, whole, keep_kernel_names=False)
+    assert {one.text for one in done.remaining} == set(names)
+    assert {one.occurrence_count for one in done.remaining} == {1}
+
+
 def test_kernel_names_are_replaced_in_the_metric_that_holds_them(tmp_path: Path) -> None:
     """In its value, in its instances and in what these belong to; numbers and no names stay."""
     launches = [
