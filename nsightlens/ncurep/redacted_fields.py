@@ -2,8 +2,8 @@
 
 The documented messages of Nsight Compute's report format, field by field. A field that is not
 listed, or has another wire type than it should, is removed: what nobody has described cannot be
-known to be harmless. Three parts are kept whole because they are what the report is for: metrics,
-section definitions and rule results.
+known to be harmless. Three parts are kept whole, with what is not documented in them, because they
+are what the report is for: metrics, section definitions and rule results.
 """
 
 from __future__ import annotations
@@ -89,10 +89,11 @@ def _inside(
 _NUMBER = FieldRule(is_number=True)
 _SELF: TextPath = ()
 
+# 2 is the build of the system: who builds a kernel of Linux is often named in it.
 # 5 is the name of the computer; 7, not documented, lists the addresses of its network cards.
 _SYSTEM = _inside(
     {
-        1: _kept(), 2: _kept("operating system"), 3: _kept(), 4: _kept(),
+        1: _kept(), 2: _kept("operating system build", _SELF), 3: _kept(), 4: _kept(),
         5: _gone("host name", _SELF), 6: _NUMBER, 7: _gone("network address", (1,)),
     }
 )  # fmt: skip
@@ -108,14 +109,21 @@ _EXECUTABLE = _inside(
         4: _emptied("environment", _SELF),
     }
 )
+_VALUE = _inside({1: _kept(), 2: _NUMBER, 3: _NUMBER, 4: _NUMBER, 5: _NUMBER})
+_DEVICE = FieldRule(
+    "device name",
+    "inside",
+    {1: _NUMBER, 2: _kept(), 3: _inside({1: _kept(), 2: _VALUE})},
+    texts=((2,),),
+)
 _SESSION = _inside(
     {
         1: _NUMBER,
         2: _NUMBER,
         3: _SYSTEM,
         4: _SYSTEM,
-        5: _kept("device property"),
-        6: _kept("device name", (2,)),
+        5: _gone("device property", (1, 2)),
+        6: _DEVICE,
         7: _gone("comment", _SELF),
         8: _inside({1: _kept(), 2: _kept()}),
         9: _EXECUTABLE,
@@ -129,14 +137,25 @@ _SESSION = _inside(
 # Name, then message and payload of the attributes, of a range on a stack and of a start/end range.
 _STACK_TEXTS: tuple[TextPath, ...] = ((2, 3, 1), (2, 3, 2, 5, 2), (2, 3, 2, 4, 8))
 _START_END_TEXTS: tuple[TextPath, ...] = ((3, 2), (3, 3, 5, 2), (3, 3, 4, 8))
+_ATTRIBUTES = _inside(
+    {
+        1: _NUMBER,
+        2: _NUMBER,
+        3: _inside({1: _NUMBER, 2: _NUMBER}),
+        4: _inside({**dict.fromkeys(range(1, 8), _NUMBER), 8: _kept()}),
+        5: _inside({1: _NUMBER, 2: _kept(), 3: _NUMBER}),
+    }
+)
+_STACK = _inside({1: _kept(), 2: _ATTRIBUTES, 3: _NUMBER})
+_START_END = _inside({1: _NUMBER, 2: _kept(), 3: _ATTRIBUTES, 4: _NUMBER, 5: _NUMBER})
 _NVTX = FieldRule(
     NVTX_NAME,
     "inside",
     {
         # A domain lists all strings and names that the program registered: of no launch alone.
         1: _inside({1: _NUMBER, 2: _kept()}, others="registered NVTX name"),
-        2: _kept(NVTX_NAME),
-        3: _kept(NVTX_NAME),
+        2: _inside({1: _NUMBER, 2: _inside({1: _NUMBER, 3: _STACK})}),
+        3: _inside({1: _NUMBER, 2: _START_END}),
         4: _NUMBER,
     },
     texts=(
@@ -158,6 +177,8 @@ KERNEL_NAME_METRIC = _inside(
 KERNEL_NAME_METRICS = frozenset(["launch__kernel_name"])
 # The message of a rule that failed shows where it lies: often in the home folder of the user.
 _SECTION, _RULE = FieldRule("section definition", "mask"), FieldRule("rule", "mask")
+_DIMENSIONS = _inside({1: _NUMBER, 2: _NUMBER, 3: _NUMBER})
+_CLOCK_STATUS = _inside({1: _NUMBER, 2: _NUMBER})
 _REFERENCE = _gone("source reference")
 _CALL_STACK = _gone("call stack", (1, 1), (1, 3), (1, 4))
 _COMMENT = _gone("comment", _SELF)
@@ -169,7 +190,7 @@ _RANGE = {
     9: _NUMBER, 10: _NVTX, 11: _NUMBER,
 }  # fmt: skip
 _GRAPH = {
-    **_RANGE, 12: _NUMBER, 13: _kept(), 14: _CONTEXT_NAME, 15: _CONTEXT_NAME,
+    **_RANGE, 12: _NUMBER, 13: _CLOCK_STATUS, 14: _CONTEXT_NAME, 15: _CONTEXT_NAME,
     16: _CALL_STACK, 17: _REFERENCE,
 }  # fmt: skip
 
@@ -181,18 +202,20 @@ FIELDS: dict[str, Mapping[int, FieldRule]] = {
     "kernel": {
         1: _NUMBER, 2: _NUMBER, 3: _NUMBER, 4: _NUMBER,
         5: _kept(KERNEL_NAME, _SELF), 6: _kept(KERNEL_NAME, _SELF), 7: _kept(KERNEL_NAME, _SELF),
-        8: _NUMBER, 9: _kept(), 10: _kept(), 11: _kept(), 12: _COMMENT, 13: METRIC, 14: _NUMBER,
-        15: _emptied("source reference"), 16: _NUMBER, 17: _SECTION,
+        8: _NUMBER, 9: _DIMENSIONS, 10: _DIMENSIONS, 11: _DIMENSIONS, 12: _COMMENT, 13: METRIC,
+        14: _NUMBER, 15: _emptied("source reference"), 16: _NUMBER, 17: _SECTION,
         18: _SECTION_COMMENT, 19: _RULE, 20: _NUMBER, 21: _NVTX, 22: _NUMBER, 23: _NUMBER,
-        24: _gone("profile series"), 25: _kept(), 26: _CONTEXT_NAME, 27: _CONTEXT_NAME,
+        24: _gone("profile series"), 25: _CLOCK_STATUS, 26: _CONTEXT_NAME, 27: _CONTEXT_NAME,
         28: _CALL_STACK, 29: _NUMBER, 30: _NUMBER,
     },
     "range": {
-        **_RANGE, 12: _kept(), 13: _CONTEXT_NAME, 14: _CALL_STACK, 15: _REFERENCE, 16: _NUMBER,
+        **_RANGE, 12: _CLOCK_STATUS, 13: _CONTEXT_NAME, 14: _CALL_STACK, 15: _REFERENCE,
+        16: _NUMBER,
     },
     "graph": {**_GRAPH, 18: _NUMBER},
     "cmdlist": {
-        **_GRAPH, 18: _kept(KERNEL_NAME, _SELF), 19: _NUMBER, 20: _kept(), 21: _RULE,
+        **_GRAPH, 18: _kept(KERNEL_NAME, _SELF), 19: _NUMBER,
+        20: _inside({1: _DIMENSIONS, 2: _DIMENSIONS}), 21: _RULE,
     },
 }  # fmt: skip
 """Rules of the fields of a block header and of each kind of result, by message."""

@@ -612,6 +612,72 @@ def test_a_removed_text_inside_a_longer_word_is_another_word(tmp_path: Path, tex
     assert [one for one in done.remaining if one.text == "alice"] == []
 
 
+HIDDEN = text_field(19, "hidden text")
+DIMENSIONS = b"".join(uint_field(i, 4) for i in (1, 2, 3)) + HIDDEN
+ATTRIBUTES = message_field(2, message_field(5, uint_field(1, 1), text_field(2, "m"), HIDDEN))
+IN_RESULTS = {
+    "grid": message_field(10, DIMENSIONS),
+    "block": message_field(11, DIMENSIONS),
+    "offset": message_field(9, DIMENSIONS),
+    "clock_status": message_field(25, uint_field(1, 1), HIDDEN),
+    "nvtx_state": message_field(21, uint_field(4, 0), HIDDEN),
+    "nvtx_thread": message_field(21, message_field(2, uint_field(1, 77), HIDDEN)),
+    "nvtx_attributes": message_field(
+        21,
+        message_field(
+            2,
+            uint_field(1, 77),
+            message_field(2, uint_field(1, 0), message_field(3, text_field(1, "r"), ATTRIBUTES)),
+        ),
+    ),
+    "nvtx_start_end_range": message_field(
+        21, message_field(3, message_field(2, uint_field(1, 1), text_field(2, "r"), HIDDEN))
+    ),
+}
+DEVICE = uint_field(1, 0)
+VALUE = message_field(2, text_field(1, "GH100"), HIDDEN)
+IN_SESSIONS = {
+    "device": message_field(6, DEVICE, text_field(2, "H100"), HIDDEN),
+    "device_attribute": message_field(6, DEVICE, message_field(3, text_field(1, "a"), HIDDEN)),
+    "value_of_a_device_attribute": message_field(
+        6, DEVICE, message_field(3, text_field(1, "a"), VALUE)
+    ),
+    "device_property": message_field(
+        5, message_field(1, text_field(1, "k"), text_field(2, "hidden text"))
+    ),
+}
+
+
+@pytest.mark.parametrize("field", IN_RESULTS.values(), ids=IN_RESULTS)
+def test_what_is_not_documented_inside_a_kept_field_of_a_result_is_removed(
+    tmp_path: Path, field: bytes
+) -> None:
+    """The rest of it stays."""
+    whole = write_bytes(tmp_path, file_of(block([kernel(field)])))
+    before = read_ncu_rep(whole)
+    done = redacted(tmp_path, whole)
+    assert b"hidden text" not in done.path.read_bytes()
+    assert done.removed == {"undocumented field": 1}
+    assert contents(read_ncu_rep(done.path)) == contents(before)
+
+
+@pytest.mark.parametrize("field", IN_SESSIONS.values(), ids=IN_SESSIONS)
+def test_what_is_not_documented_inside_a_session_is_removed(tmp_path: Path, field: bytes) -> None:
+    """And what may be a property of anything."""
+    header = message_field(3, uint_field(1, 41), field)
+    done = redacted(tmp_path, write_bytes(tmp_path, file_of(block([kernel()], header))))
+    assert b"hidden text" not in done.path.read_bytes()
+    assert sum(done.removed.values()) == 1
+
+
+def test_the_build_of_the_operating_system_is_listed(tmp_path: Path) -> None:
+    """It often names who built it, and where."""
+    system = message_field(3, text_field(1, "Linux"), text_field(2, "#1 SMP by zoe"))
+    header = message_field(3, uint_field(1, 41), system)
+    done = redacted(tmp_path, write_bytes(tmp_path, file_of(block([kernel()], header))))
+    assert ("operating system build", "operating system build", "#1 SMP by zoe") in remaining(done)
+
+
 def test_a_field_of_another_type_than_documented_is_removed(tmp_path: Path) -> None:
     """A text in the place of a number may say anything."""
     done = redacted(tmp_path, write_telling(tmp_path, text_field(22, "in place of a context id")))
