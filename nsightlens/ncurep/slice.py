@@ -260,12 +260,16 @@ def _pieces(source: Source, chosen: frozenset[Entry], wanted: set[int]) -> Itera
 
 
 def _reference(source: Source, place: Extent) -> int | None:
+    """Return what results call a source by; None for one that says none, or is damaged.
+
+    Readers step over sources, so that a damaged one is no fault of the report; it is left out.
+    """
     try:
         return Message.at(padded(source.bytes_of(place)), 0, place.stop - place.start).uint64(
             _SOURCE_REFERENCE
         )
-    except WireFault as fault:
-        raise wire_error(source.path, fault, place.start, ("source",)) from fault
+    except WireFault:
+        return None
 
 
 def _header(

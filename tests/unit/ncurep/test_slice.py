@@ -126,6 +126,15 @@ def test_only_the_sources_that_the_launches_refer_to_are_kept(tmp_path: Path) ->
         assert read_ncu_rep(path).source_count == len(kept)
 
 
+def test_a_damaged_source_is_left_out(tmp_path: Path) -> None:
+    """Readers step over sources: the report is sound, and its launches can be sliced."""
+    path = write_bytes(tmp_path, file_of(block([kernel()], sources=[b"a"])))
+    sliced = slice_ncu_rep(path, tmp_path / "s.ncu-rep", [0])
+    file = read_ncu_rep(sliced)
+    assert (len(file.results), file.source_count) == (1, 0)
+
+
+
 def _block_of_range(result: bytes) -> bytes:
     entry = len(result).to_bytes(4, "little") + result
     header = uint_field(7, 1) + uint_field(5, len(entry))
