@@ -2,8 +2,9 @@
 
 The documented messages of Nsight Compute's report format, field by field. A field that is not
 listed, or has another wire type than it should, is removed: what nobody has described cannot be
-known to be harmless. Three parts are kept whole, with what is not documented in them, because they
-are what the report is for: metrics, section definitions and rule results.
+known to be harmless. Two parts are kept whole, with what is not documented in them, because they
+are what the report is for and their tables and charts are not described here: section definitions
+and rule results.
 """
 
 from __future__ import annotations
@@ -164,7 +165,9 @@ _NVTX = FieldRule(
         *((3, *path) for path in _START_END_TEXTS),
     ),
 )
-METRIC = _kept("metric")
+METRIC = _inside(
+    {1: _NUMBER, 2: _VALUE, 3: _inside({1: _VALUE, 2: _VALUE}), 4: _NUMBER}, kind="metric"
+)
 _NAME_VALUE = _inside(
     {1: FieldRule(KERNEL_NAME, texts=(_SELF,)), 2: _NUMBER, 3: _NUMBER, 4: _NUMBER, 5: _NUMBER}
 )
