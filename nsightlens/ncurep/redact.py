@@ -1,9 +1,10 @@
 """A report without what names people, machines and programs; NVIDIA's tools still open it.
 
-`nsightlens.ncurep.redacted_fields` says of each field what becomes of it. Metrics stay byte for
-byte, so every value is what it was; so do section definitions and rule results, but for names of
-users in the paths that they hold. What they may still give away is searched for in the bytes that
-are written, by `nsightlens.ncurep.leftovers`, and told in the `Redaction`.
+`nsightlens.ncurep.redacted_fields` says of each field what becomes of it. No value of a metric
+changes, but for names of kernels where these are replaced. Section definitions and rule results
+stay byte for byte, but for names of users in the paths that they hold. What is kept may still give
+something away: it is searched for in the bytes that are written, by `nsightlens.ncurep.leftovers`,
+and told in the `Redaction`.
 """
 
 from __future__ import annotations
@@ -136,9 +137,9 @@ def redact_ncu_rep(
     Removed are names and addresses of hosts, names of processes, executables, folders, command
     lines, environments, comments, call stacks, sources (code and binaries) and every field that
     is not documented, outside section definitions and rule results. Of the command line of
-    ncu, the options that say how clocks, caches and replay were handled are kept. Metrics stay byte
-    for byte, and so do section definitions and rule results, but for names of users in the paths
-    that they hold: each letter of these becomes an ``x``.
+    ncu, the options that say how clocks, caches and replay were handled are kept. No value of
+    a metric changes. Section definitions and rule results stay byte for byte, but for names of
+    users in the paths that they hold: each letter of these becomes an ``x``.
 
     Parameters
     ----------
@@ -147,7 +148,8 @@ def redact_ncu_rep(
     out
         Where to write; its folder must exist. Never the report itself.
     keep_kernel_names
-        False replaces each by ``kernel_0001`` and so on: the same for the same kernel.
+        False replaces each by ``kernel_0001`` and so on: the same for the same kernel. So it does
+        in the metric ``launch__kernel_name``.
     keep_nvtx
         False removes NVTX ranges, and the names that the program gave contexts and streams.
     overwrite

@@ -134,7 +134,6 @@ def test_a_damaged_source_is_left_out(tmp_path: Path) -> None:
     assert (len(file.results), file.source_count) == (1, 0)
 
 
-
 def _block_of_range(result: bytes) -> bytes:
     entry = len(result).to_bytes(4, "little") + result
     header = uint_field(7, 1) + uint_field(5, len(entry))
