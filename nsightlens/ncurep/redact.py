@@ -35,7 +35,7 @@ from nsightlens.ncurep.redacted_fields import (
     UNDOCUMENTED,
     FieldRule,
 )
-from nsightlens.ncurep.rewrite import blocks, header_with, indexed, raw_fields
+from nsightlens.ncurep.rewrite import EMPTY_HEADER, blocks, header_with, indexed, raw_fields
 from nsightlens.ncurep.session import SessionMerger
 from nsightlens.ncurep.users import without_users
 from nsightlens.ncurep.wire import (
@@ -270,6 +270,7 @@ class _Redactor:
     def pieces(self, leftovers: Leftovers) -> Iterator[bytes]:
         """Yield the new file, and have all of it searched."""
         yield MAGIC + length_prefixed(uint_field(_VERSION, self._source.version))
+        has_block = False
         for block in blocks(self._source):
             fields = raw_fields(self._changed(block.header))
             says_nothing = {_SESSION, _STRING_TABLE}.isdisjoint(field.number for field in fields)
@@ -279,11 +280,15 @@ class _Redactor:
             payload = sum(4 + self._new_size(entry) for entry in block.results)
             header = header_with(fields, 0, kinds, payload)
             leftovers.search(header, "header")
+            has_block = True
             yield length_prefixed(header)
             for entry in block.results:
                 result = self._changed(entry)
                 leftovers.search(result, entry.kind)
                 yield length_prefixed(result)
+        if not has_block:
+            # A file without any block cannot be told from one that was cut there.
+            yield length_prefixed(EMPTY_HEADER)
 
     def _changed(self, place: Extent | Entry) -> bytes:
         """Return a header or result as it is written."""

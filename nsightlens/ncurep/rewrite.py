@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNT_FIELD",
+    "EMPTY_HEADER",
     "Block",
     "Extent",
     "RawField",
@@ -183,6 +184,10 @@ def raw_fields(message: bytes) -> list[RawField]:
         found.append(RawField(number, wire_type, message[begin:stop], content))
         begin = stop
     return found
+
+
+EMPTY_HEADER = uint_field(_PAYLOAD_SIZE, 0)
+"""Header of a block that says no more than that there is one; no bytes at all would be padding."""
 
 
 def header_with(

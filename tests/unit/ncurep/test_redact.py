@@ -765,3 +765,10 @@ def test_rules_keep_their_words(tmp_path: Path) -> None:
     whole = write_ncu_rep(tmp_path / "whole.ncu-rep", [LaunchSpec(rules=[message])])
     done = redacted(tmp_path, whole)
     assert done.path.read_bytes() == whole.read_bytes()
+
+
+def test_a_report_of_which_nothing_is_left_is_still_a_report(tmp_path: Path) -> None:
+    """A sound file whose only block says nothing gives one with an empty block."""
+    path = write_bytes(tmp_path, file_of(block([], uint_field(10, 1))))
+    redact_ncu_rep(path, tmp_path / "out.ncu-rep")
+    assert read_ncu_rep(tmp_path / "out.ncu-rep").results == []
