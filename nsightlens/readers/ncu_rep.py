@@ -132,7 +132,9 @@ def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.A
     types = {column.name: column.type for column in tables.LAUNCHES}
     columns = dict(measured)
     for name, values in identity.items():
-        array = values if values.type == types[name] else values.cast(types[name])
+        # Text is encoded by `table_of`: older pyarrow cannot cast to a dictionary.
+        is_text = pa.types.is_dictionary(types[name])
+        array = values if is_text else values.cast(types[name])
         columns[name] = first_known(array, measured.get(name))
     return tables.table_of(launches_schema(), columns, count), origins
 
