@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from nsightlens.ncurep.scanner import compiled_scanner
+
+# A shell that starts the tests in the background lets them ignore interrupts, and all that they
+# start with them; some of that is to be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
