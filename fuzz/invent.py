@@ -135,7 +135,7 @@ def _range(draw: Draw) -> NvtxRange:
     ))  # fmt: skip
     return NvtxRange(
         draw.text(),
-        category=draw.unsigned(32),
+        category=draw.unsigned(32) or None,  # 0 is NVTX's word for none
         color=draw.maybe(lambda: draw.unsigned(32)),
         payload=payload(),
         message=draw.maybe(draw.text),

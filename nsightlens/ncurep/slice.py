@@ -180,7 +180,11 @@ def _chosen(source: Source, wanted: Sequence[int], sound: FileColumns) -> list[E
 
 
 def _references(source: Source, entry: Entry) -> list[int]:
-    """Return what a result calls its sources by."""
+    """Return what a result calls its sources by.
+
+    Readers do not look into these fields, so that a damaged one is no fault of the report: it names
+    no source.
+    """
     number, is_in_message = _REFERENCES[entry.kind]
     data = padded(source.bytes_of(entry))
     try:
@@ -189,8 +193,8 @@ def _references(source: Source, entry: Entry) -> list[int]:
             return _integers(result, number)
         inside = result.messages(number)
         return [found for message in inside for found in _integers(message, _SOURCE_REFERENCE)]
-    except WireFault as fault:
-        raise wire_error(source.path, fault, entry.start, entry.where()) from fault
+    except WireFault:
+        return []
 
 
 def _lost_names(source: Source, chosen: Sequence[Entry]) -> bytes:

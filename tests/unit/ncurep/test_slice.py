@@ -126,9 +126,10 @@ def test_only_the_sources_that_the_launches_refer_to_are_kept(tmp_path: Path) ->
         assert read_ncu_rep(path).source_count == len(kept)
 
 
-def test_a_damaged_source_is_left_out(tmp_path: Path) -> None:
-    """Readers step over sources: the report is sound, and its launches can be sliced."""
-    path = write_bytes(tmp_path, file_of(block([kernel()], sources=[b"a"])))
+@pytest.mark.parametrize("reference", [message_field(15), message_field(15, b"\xfe")])
+def test_a_damaged_source_is_left_out(reference: bytes, tmp_path: Path) -> None:
+    """Readers step over sources, and over what a launch says of its own: the report is sound."""
+    path = write_bytes(tmp_path, file_of(block([kernel(reference)], sources=[b"a"])))
     sliced = slice_ncu_rep(path, tmp_path / "s.ncu-rep", [0])
     file = read_ncu_rep(sliced)
     assert (len(file.results), file.source_count) == (1, 0)
