@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LONGEST_TEXTS", "number_array", "text_array", "validity_of"]
+__all__ = [
+    "LONGEST_TEXTS",
+    "number_array",
+    "positions_in_runs",
+    "run_starts",
+    "text_array",
+    "validity_of",
+]
 
 LONGEST_TEXTS = 2**31 - 1
 """[byte] The most text that one Arrow array of strings holds."""
@@ -66,6 +73,28 @@ def text_array(values: Iterable[str | None]) -> pa.StringArray:
     if isinstance(array, pa.ChunkedArray):
         raise pa.ArrowCapacityError(f"a column has {array.nbytes} bytes of text")
     return array
+
+
+def run_starts(*keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say of each row whether its keys differ from those of the row before it. Shape (n,)."""
+    starts = np.zeros(len(keys[0]), dtype=bool)
+    starts[:1] = True
+    for key in keys:
+        starts[1:] |= key[1:] != key[:-1]
+    return starts
+
+
+def positions_in_runs(*keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of each row in its run of equal keys, from 0. Shape (n,).
+
+    Examples
+    --------
+    >>> positions_in_runs(np.array([7, 7, 3, 7])).tolist()
+    [0, 1, 0, 0]
+    """
+    count = len(keys[0])
+    starts = np.flatnonzero(run_starts(*keys))
+    return np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
 
 
 def validity_of(has_value: NDArray[np.bool_] | None) -> tuple[pa.Buffer | None, int]:

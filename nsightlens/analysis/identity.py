@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.arrays import number_array
+from nsightlens.arrays import number_array, positions_in_runs
 from nsightlens.devices.columns import text_column
 from nsightlens.kernels import parse_launch_kernels
 from nsightlens.steps import annotate_paths
@@ -105,12 +105,8 @@ def numbered_keys(report: Report, identity: pa.Table) -> Any:
     report_code, paths = text_column(report.launches, "report")
     joint = code * len(paths) + report_code
     order = np.argsort(joint, kind="stable")
-    ordered = joint[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
-    starts = np.flatnonzero(is_first)
-    position = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
-    number = np.empty(len(ordered), dtype=np.int64)
-    number[order] = position
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = positions_in_runs(joint[order])
     return pc.binary_join_element_wise(stem, number_array(number).cast(pa.string()), "|")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.arrays import number_array, text_array
+from nsightlens.arrays import number_array, positions_in_runs, text_array
 from nsightlens.metric_store import MetricColumn, MetricKind, StorePart
 from nsightlens.ncurep.container import KINDS
 from nsightlens.ncurep.model import ScalarColumns, ValueKind
@@ -343,8 +343,6 @@ def instances_of(
     every = np.array(found.scalar, dtype=np.intp)
     rows = np.flatnonzero(is_last[every])
     scalar = every[rows]
-    starts = np.flatnonzero(np.append(True, scalar[1:] != scalar[:-1]))
-    position = np.arange(len(scalar)) - np.repeat(starts, np.diff(np.append(starts, len(scalar))))
     return pa.Table.from_arrays(
         [
             number_array((flat.launch[scalar] + first).astype(np.uint32)),
@@ -352,7 +350,7 @@ def instances_of(
                 number_array(flat.name[scalar].astype(np.int32)),
                 text_array(flat.names),
             ),
-            number_array(position.astype(np.uint32)),
+            number_array(positions_in_runs(scalar).astype(np.uint32)),
             *_values(
                 found.correlation_kind, found.correlation_value, found.correlation_integer,
                 found.correlation_text, rows,

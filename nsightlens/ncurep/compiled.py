@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.arrays import LONGEST_TEXTS, number_array, validity_of
+from nsightlens.arrays import LONGEST_TEXTS, number_array, positions_in_runs, validity_of
 from nsightlens.metric_store import (
     MetricColumn,
     MetricKind,
@@ -342,16 +342,13 @@ def _instances(
     ordinal = found.values("ordinal")[keep]
     if not len(launch):
         return INSTANCES.empty_table()
-    is_first = np.append(True, (launch[1:] != launch[:-1]) | (ordinal[1:] != ordinal[:-1]))
-    starts = np.flatnonzero(is_first)
-    position = np.arange(len(launch)) - np.repeat(starts, np.diff(np.append(starts, len(launch))))
     used, index = np.unique(name, return_inverse=True)
     names = pa.array([strings[i] for i in used.tolist()], type=pa.string())
     return pa.table(
         [
             number_array(launch),
             pa.DictionaryArray.from_arrays(number_array(index.astype(np.int32)), names),
-            number_array(position.astype(np.uint32)),
+            number_array(positions_in_runs(launch, ordinal).astype(np.uint32)),
             *_values(
                 found.values("correlation_kind")[keep],
                 found.values("correlation_raw")[keep],
@@ -409,8 +406,6 @@ def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
     order = np.lexsort((is_start_end, domain))
     order = order[domain[order] >= 0]
     domain, is_start_end = domain[order], is_start_end[order]
-    starts = np.flatnonzero(np.append(True, domain[1:] != domain[:-1])) if len(domain) else domain
-    depth = np.arange(len(domain)) - np.repeat(starts, np.diff(np.append(starts, len(domain))))
     rows = number_array(order)
     on_launch = number_array(domains.launch[domain])
     thread = pc.if_else(
@@ -423,7 +418,7 @@ def _nvtx(found: Mapping[str, Any], launch: _Columns) -> pa.Table:
             number_array(domains.launch[domain].astype(np.uint32)),
             number_array(domains.position[domain].astype(np.uint32)),
             domains.names.take(number_array(domain)),
-            number_array(depth.astype(np.uint32), ~is_start_end),
+            number_array(positions_in_runs(domain).astype(np.uint32), ~is_start_end),
             ranges.text("name").take(rows),
             thread,
             ranges.array("range_id").take(rows),
@@ -477,9 +472,7 @@ class _Domains:
         rank[order] = np.arange(len(order))
         of_row = rank[of_row]
         self.launch = (keys // max(len(distinct), 1))[order]
-        starts = np.flatnonzero(np.append(True, self.launch[1:] != self.launch[:-1]))
-        counts = np.diff(np.append(starts, len(self.launch)))
-        self.position = np.arange(len(self.launch)) - np.repeat(starts, counts)
+        self.position = positions_in_runs(self.launch)
         named_count, own_count = len(named.values("launch")), int(np.count_nonzero(is_own))
         self.of_stack = np.full(len(is_own), -1, dtype=np.intp)
         self.of_stack[is_own] = of_row[named_count : named_count + own_count]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from nsightlens.arrays import positions_in_runs
 from nsightlens.errors import (
     NotAReportError,
     ReportFormatError,
@@ -249,12 +250,6 @@ class SoundBlocks(NamedTuple):
     entries: NDArray[np.int64]
 
 
-def _positions(key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each row in its run of equal keys."""
-    starts = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else key
-    return np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
-
-
 class Container:
     """The index of a file: where its results lie, its strings and its sessions.
 
@@ -349,7 +344,7 @@ class Container:
                     kept[:, 1] - 1,
                     kept[:, 2:4],
                     kept[:, 0] + first_block,
-                    _positions(kept[:, 0] * len(KINDS) + kept[:, 1]),
+                    positions_in_runs(kept[:, 0], kept[:, 1]),
                     process_of_block[kept[:, 0]],
                 ]
             )

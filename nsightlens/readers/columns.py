@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ __all__ = [
     "encoded",
     "first_known",
     "joined_runs",
-    "run_starts",
     "shown_path",
 ]
 
@@ -60,15 +59,6 @@ def first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
         return own
     plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
     return pc.coalesce(plain, derived.cast(plain.type))
-
-
-def run_starts(*keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of each row whether its keys differ from those of the row before it. Shape (n,)."""
-    starts = np.zeros(len(keys[0]), dtype=bool)
-    starts[:1] = True
-    for key in keys:
-        starts[1:] |= key[1:] != key[:-1]
-    return starts
 
 
 def joined_runs(texts: pa.Array, starts: NDArray[np.intp], separator: str) -> pa.Array:

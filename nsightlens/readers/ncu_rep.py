@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
-from nsightlens.arrays import number_array
+from nsightlens.arrays import number_array, run_starts
 from nsightlens.errors import ReportFormatError
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncurep import read_columns
@@ -26,7 +26,6 @@ from nsightlens.readers.columns import (
     encoded,
     first_known,
     joined_runs,
-    run_starts,
     shown_path,
 )
 from nsightlens.readers.side_tables import (
