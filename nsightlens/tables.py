@@ -24,6 +24,7 @@ __all__ = [
     "METRICS",
     "NVTX",
     "RESOURCES",
+    "ROOFLINES",
     "RULES",
     "SCHEMA_VERSION",
     "SESSIONS",
@@ -328,6 +329,24 @@ RESOURCES: tuple[Column, ...] = (
     ),
 )
 
+ROOFLINES: tuple[Column, ...] = (
+    *_KEY,
+    _category("level", "memory level that the bytes passed: dram, l2 or l1"),
+    _category("resource", "data type with the largest roofline time, whose peak is the flat roof"),
+    _real("flop_count", "FLOP", "floating-point and tensor operations of every data type"),
+    _real("level_bytes", "B", "bytes at this level"),
+    _real("arithmetic_intensity_flop_per_byte", "FLOP/B", "operations per byte at this level"),
+    _real("ridge_point_flop_per_byte", "FLOP/B", "peak_flop_per_s over peak_bytes_per_s"),
+    _real("peak_flop_per_s", "FLOP/s", "flat roof: peak of the resource"),
+    _real("peak_bytes_per_s", "B/s", "slanted roof: peak bandwidth of the level"),
+    _category("peak_flop_source", "where the flat roof comes from: see resources"),
+    _category("peak_bytes_source", "where the slanted roof comes from: see resources"),
+    _real("attainable_flop_per_s", "FLOP/s", "min(flat roof, intensity x slanted roof)"),
+    _real("achieved_flop_per_s", "FLOP/s", "operations over duration"),
+    _real("fraction_of_roof", "1", "achieved over attainable"),
+    _category("roofline_bound", "memory left of this level's ridge point, compute right of it"),
+)
+
 LABELS: tuple[Column, ...] = (
     Column(
         "key",
@@ -369,6 +388,15 @@ LABELS: tuple[Column, ...] = (
     _category(
         "roofline_bound", "memory, compute or unknown: arithmetic intensity against the ridge point"
     ),
+    _category(
+        "nvidia_verdict",
+        "what NVIDIA's SpeedOfLight rule makes of the same launch: high_throughput, balanced, compute,"
+        " memory, latency or small_grid; null where its metrics were not collected, and for a group",
+    ),
+    _category(
+        "nvidia_stored_verdict",
+        "the same as the rule's message in the report says it; null where the report has none",
+    ),
     _real(
         "bound_ratio",
         "1",
@@ -384,6 +412,17 @@ LABELS: tuple[Column, ...] = (
     _real("ridge_point_boost_flop_per_byte", "FLOP/B", "the same at the boost clock"),
     _flag(
         "clock_dependent", "compute-bound at the report's clock, memory-bound at the boost clock"
+    ),
+    _real(
+        "executed_per_useful_flop",
+        "1",
+        "operations executed over those that the annotated shape needs: 1 without padding; null where"
+        " either is not known",
+    ),
+    _real(
+        "dram_per_algorithmic_byte",
+        "1",
+        "DRAM bytes over those that the annotated shape needs; null where either is not known",
     ),
     _real("dram_throughput_pct", "%", "see launches"),
     _real("sm_throughput_pct", "%", "see launches"),

@@ -41,6 +41,7 @@ TABLES = (
     ("sessions", "One row per profiled process.", lambda: tables.schema_of(tables.SESSIONS)),
     ("labels", "`classify`: one row per launch or group.", lambda: tables.schema_of(tables.LABELS)),
     ("resources", "Roofline times behind the labels.", lambda: tables.schema_of(tables.RESOURCES)),
+    ("rooflines", "Rooflines by memory level.", lambda: tables.schema_of(tables.ROOFLINES)),
 )  # fmt: skip
 
 

@@ -30,10 +30,13 @@ SCHEMAS = {
 }
 """Name of each schema and what it describes."""
 
+_VERDICTS = ("high_throughput", "balanced", "compute", "memory", "latency", "small_grid")
 _ENUMS = {
     "kind": ("kernel", "range", "graph", "cmdlist"),
     "bound": ("memory", "compute", "unknown"),
     "roofline_bound": ("memory", "compute", "unknown"),
+    "nvidia_verdict": _VERDICTS,
+    "nvidia_stored_verdict": _VERDICTS,
     "regime": ("saturated", "latency", "small_grid", "balanced", "unknown"),
     "evidence": ("counters", "throughput", "analytic", "none"),
     "confidence": ("high", "medium", "low", "none"),

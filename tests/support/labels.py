@@ -113,7 +113,7 @@ UNKNOWN: dict[str, Any] = {
 def labels_of(*changes: dict[str, Any]) -> pa.Table:
     """Return a table of labels with one row per dictionary of what differs from `ROW`."""
     rows = [{**ROW, **change} for change in changes]
-    data = {column.name: [row[column.name] for row in rows] for column in tables.LABELS}
+    data = {column.name: [row.get(column.name) for row in rows] for column in tables.LABELS}
     return tables.table_of(tables.schema_of(tables.LABELS), data, len(rows))
 
 
