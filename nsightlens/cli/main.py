@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
-from nsightlens.cli import classify, demo, export, info, metrics, redact, schema
+from nsightlens.cli import classify, demo, export, info, kernel_name, metrics, redact, schema
 from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
 from nsightlens.cli.exit_codes import ExitCode, SeveralErrors, code_of
@@ -34,6 +34,7 @@ COMMANDS: dict[str, Any] = {
     "export": export,
     "slice": slice_,
     "redact": redact,
+    "kernel-name": kernel_name,
     "demo": demo,
     "schema": schema,
 }

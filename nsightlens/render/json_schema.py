@@ -27,6 +27,10 @@ SCHEMAS = {
     "metrics": "one row per launch and raw metric: `nsightlens metrics --like ... --format json`",
     "metric-names": "one row per metric name: `nsightlens metrics --format json`",
     "redact": "what was removed and what is left: `nsightlens redact ... --format json`",
+    "kernel-name": "one row per kernel name: `nsightlens kernel-name ... --format json`",
+    "kernel-name-check": (
+        "how far labels and readings agree: `nsightlens kernel-name --check ... --format json`"
+    ),
 }
 """Name of each schema and what it describes."""
 
@@ -41,6 +45,14 @@ _ENUMS = {
     "evidence": ("counters", "throughput", "analytic", "none"),
     "confidence": ("high", "medium", "low", "none"),
 }
+# As in nsightlens.kernels.model, which this package does not see; a test compares them.
+_FAMILIES = (
+    "attention", "gemm", "moe_routing", "norm", "rope", "activation", "kv_cache", "quantise",
+    "softmax_sampling", "sort_topk", "embedding", "ssm_conv", "elementwise", "reduction", "copy",
+    "communication", "other",
+)  # fmt: skip
+_PHASES = ("decode", "prefill", "mixed", "train_bwd", "unknown", "n/a")
+_OF_NAMES = frozenset(["kernel-name", "kernel-name-check"])
 _NEVER_NULL = frozenset(["key", "bound", "launch_count", "failed_launch_count"])
 _TEXT = {"type": "string"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -91,7 +103,7 @@ def schema_document(name: str) -> dict[str, Any]:
         "properties": {
             "schema": {"const": f"nsightlens.{name}"},
             "schema_version": {"const": ENVELOPE_VERSION},
-            "source": _source(),
+            "source": _names_source() if name in _OF_NAMES else _source(),
             "rows": {"type": "array", "items": _row(name)},
         },
     }
@@ -136,6 +148,14 @@ def _source() -> dict[str, Any]:
     )
 
 
+def _names_source() -> dict[str, Any]:
+    path = _about(_TEXT_OR_NULL, "file with the names, - for standard input; null: the arguments")
+    return _object(
+        {"tool": {"const": "nsightlens"}, "tool_version": _TEXT, "path": path},
+        "what the rows were made from, and by what",
+    )
+
+
 def _row(name: str) -> dict[str, Any]:
     if name == "classify":
         # Arrow is loaded only where a schema is made, not where a published one is shown.
@@ -147,6 +167,8 @@ def _row(name: str) -> dict[str, Any]:
         "metrics": _metric_row,
         "metric-names": _metric_name_row,
         "redact": _redact_row,
+        "kernel-name": _kernel_name_row,
+        "kernel-name-check": _measure_row,
     }
     return rows[name]()
 
@@ -226,6 +248,52 @@ def _redact_row() -> dict[str, Any]:
             "where": _about(_TEXT_OR_NULL, "part of the report that holds it; null: removed"),
             "text": _about(_TEXT_OR_NULL, "the text that remains; null: removed"),
             "count": _about(_COUNT, "how many fields"),
+        }
+    )
+
+
+def _kernel_name_row() -> dict[str, Any]:
+    return _object(
+        {
+            "key": _about(_TEXT, "names the row: the name"),
+            "name": _about(_TEXT, "the name, as it was given"),
+            "short_name": _about(_TEXT, "what a person would say, at most 40 characters"),
+            "family": {"description": "what the kernel computes", "enum": list(_FAMILIES)},
+            "subtype": _about(_TEXT_OR_NULL, "finer class within the family"),
+            "phase": {"description": "of an attention kernel; else n/a", "enum": list(_PHASES)},
+            "dtypes": _list_of(_TEXT, "main operand types; empty: the name does not say them"),
+            "tile": _about(_TEXT_OR_NULL, "tile of a thread block, MxN or MxNxK"),
+            "head_dim": _about(_TEXT_OR_NULL, "head size, keys/values where they differ"),
+            "library": _about(_TEXT_OR_NULL, "library that it comes from"),
+            "arch": _about(_TEXT_OR_NULL, "architecture that it was built for"),
+            "also": _list_of(_TEXT, "further families of a fused or ambiguous kernel"),
+            "rule": _about(_TEXT_OR_NULL, "the rule that decided"),
+            "note": _about(_TEXT_OR_NULL, "what is missing or uncertain"),
+        }
+    )
+
+
+def _measure_row() -> dict[str, Any]:
+    kinds = (
+        "settled", "ambiguous", "precision", "recall", "field", "given", "confusion", "wrong",
+    )  # fmt: skip
+    meaning = (
+        "settled, ambiguous: share of right families; precision, recall: of a family; field: "
+        "agreement of a field where both sides give it; given: labels that have a reading; "
+        "confusion: how often a label is read as another family; wrong: one name"
+    )
+    percent = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
+    return _object(
+        {
+            "key": _about(_TEXT, "names the row: its measure, label, read and name"),
+            "measure": {"description": meaning, "enum": list(kinds)},
+            "label": _about(_TEXT, "the family or field; of a pair or a name, its label"),
+            "read": _about(_TEXT_OR_NULL, "confusion, wrong: the family that was read"),
+            "right_pct": _about(percent, "share of what is right [%]"),
+            "right_count": _about(_COUNT_OR_NULL, "how many are right"),
+            "total_count": _about(_COUNT_OR_NULL, "of how many"),
+            "name": _about(_TEXT_OR_NULL, "wrong: the name"),
+            "rule": _about(_TEXT_OR_NULL, "wrong: the rule that decided"),
         }
     )
 

@@ -1,0 +1,232 @@
+"""``nsightlens kernel-name``: what a kernel name says, and how far labels given by hand agree."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from nsightlens._version import __version__
+from nsightlens.cli import arguments
+from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+from nsightlens.cli.talk import say
+from nsightlens.errors import FilterError, ReportNotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from nsightlens.kernels import KernelName
+
+__all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
+
+HELP = "say what kernel names tell, in any profiler's spelling"
+DESCRIPTION = """\
+Says of each kernel name its family, subtype, phase, data types, tile, head
+size, library and the architecture it was built for, and which rule decided. The
+name may be in any spelling: demangled by any profiler, mangled, Triton,
+Inductor."""
+EPILOG = """\
+examples:
+  nsightlens kernel-name nvjet_tst_128x256_64x4_2x1_v_bz_TNT
+  nsightlens kernel-name --file names.txt --format json
+  nsightlens kernel-name --check labelled.tsv"""
+
+FORMATS = ("table", "json", "csv", "markdown")
+FIELDS = (
+    "name", "short_name", "family", "subtype", "phase", "dtypes", "tile", "head_dim", "library",
+    "arch", "also", "rule", "note",
+)  # fmt: skip
+"""Keys of a row, in order; ``dtypes`` and ``also`` are lists, what a name does not say is null."""
+_NEVER_NULL = frozenset(["name", "short_name", "family", "phase"])
+MEASURES = ("measure", "label", "read", "right_pct", "right_count", "total_count", "name", "rule")
+"""Keys of a row of ``--check``."""
+_AT_ONCE = 50_000
+"""[name] So many are read and parsed before they are written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the sub-command."""
+    parser.add_argument("names", metavar="NAME", nargs="*", help="name of a kernel, quoted")
+    names = parser.add_argument_group("names")
+    names.add_argument(
+        "--file",
+        metavar="FILE",
+        type=arguments.name_of_file,
+        help="file with one name a line, - for standard input; one row per line, in order, also "
+        "for an empty one",
+    )
+    names.add_argument(
+        "--escaped",
+        action="store_true",
+        help=r"in the names, \t, \n and \\ stand for a tab, a newline and a backslash",
+    )
+    names.add_argument(
+        "--check",
+        metavar="LABELLED.TSV",
+        type=arguments.name_of_file,
+        help="compare with labels given by hand: tab-separated columns name, family and any "
+        "further field; --verbose lists the names that are read otherwise",
+    )
+    arguments.add_output(parser, FORMATS)
+    arguments.add_text(parser, names=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write what the names say, or how far the labels agree."""
+    asked = [args.names or None, args.file, args.check]
+    if sum(source is not None for source in asked) != 1:
+        raise FilterError(
+            "say which names: NAME ..., or --file FILE, or --check LABELLED.TSV, one of them. "
+            "A name with spaces or brackets must be quoted."
+        )
+    named = args.file or args.check
+    check_output(args, [] if named in (None, "-") else [Path(named)])
+    pieces = _agreement(args) if args.check else _readings(args)
+    write_result(args, pieces)
+    return 0
+
+
+def _readings(args: argparse.Namespace) -> Iterable[str]:
+    names: Iterable[str] = args.names or _lines(args.file)
+    if args.escaped:
+        from nsightlens.kernels.agreement import unescaped
+
+        names = map(unescaped, names)
+    rows = map(_row, _parsed(args, names))
+    form = chosen_format(args)
+    if form == "csv":
+        return _csv(FIELDS, rows)
+    if form == "json":
+        return _json("kernel-name", args.file, ({"key": row["name"], **row} for row in rows))
+    from nsightlens.render.kernel_names import name_columns, name_lines
+
+    listed = list(rows)
+    if form == "table" and len(args.names) == 1:
+        return (line + "\n" for line in name_lines(listed[0], chosen_style(args)))
+    if form == "markdown":
+        from nsightlens.render.markdown import markdown_table
+
+        return [markdown_table(name_columns(listed), code_columns=("kernel",))]
+    from nsightlens.render.metric_table import table_lines
+
+    return (line + "\n" for line in table_lines(name_columns(listed), chosen_style(args)))
+
+
+def _agreement(args: argparse.Namespace) -> Iterable[str]:
+    from nsightlens.kernels.agreement import Labelled, measures, read_labels
+
+    labels = list(read_labels(args.check, _lines(args.check)))
+    kernels = _parsed(args, [row["name"] for row in labels])
+    found = measures([Labelled(*pair) for pair in zip(labels, kernels, strict=True)])
+    rows = [{name: getattr(one, name) for name in MEASURES} for one in found]
+    form = chosen_format(args)
+    if form == "csv":
+        return _csv(MEASURES, rows)
+    if form == "json":
+        return _json("kernel-name-check", args.check, map(_with_key, rows))
+    from nsightlens.render.kernel_names import agreement_columns, agreement_lines
+
+    if form == "markdown":
+        from nsightlens.render.markdown import markdown_table
+
+        return [markdown_table(agreement_columns(rows), code_columns=("name",))]
+    lines = agreement_lines(rows, chosen_style(args), wrong_names=args.verbose)
+    return (line + "\n" for line in lines)
+
+
+def _with_key(row: dict[str, Any]) -> dict[str, Any]:
+    parts = (row[name] for name in ("measure", "label", "read", "name"))
+    return {"key": "|".join(part for part in parts if part is not None), **row}
+
+
+def _row(kernel: KernelName) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for field in FIELDS:
+        value = getattr(kernel, field)
+        if isinstance(value, tuple):
+            row[field] = list(value)
+        else:
+            row[field] = value if value or field in _NEVER_NULL else None
+    return row
+
+
+def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> Iterable[str]:
+    from nsightlens.render.delimited import csv_pieces
+
+    return csv_pieces(columns, rows)
+
+
+def _json(schema: str, path: str | None, rows: Iterable[dict[str, Any]]) -> Iterable[str]:
+    from nsightlens.render.envelope import envelope_pieces
+
+    source = {"tool": "nsightlens", "tool_version": __version__, "path": path}
+    return envelope_pieces(f"nsightlens.{schema}", source, rows)
+
+
+def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelName]:  # noqa: ARG001
+    """Yield what each name says, in order; a name that repeats is parsed once."""
+    from nsightlens.kernels import parse_kernel_name
+
+    known: dict[str, KernelName] = {}
+    rest = iter(names)
+    while chunk := list(islice(rest, _AT_ONCE)):
+        if len(known) > 4 * _AT_ONCE:
+            known.clear()
+        for name in chunk:
+            kernel = known.get(name)
+            if kernel is None:
+                kernel = known[name] = parse_kernel_name(name)
+            yield kernel
+
+
+def _lines(path: str) -> Iterator[str]:
+    r"""Open a file and return its lines without their ends.
+
+    Bytes that are not UTF-8 stand as ``\xff``, so that one of them costs no row; the first line
+    that has one is told.
+
+    Raises
+    ------
+    ReportNotFoundError
+        There is no such file, or it cannot be read.
+    """
+    try:
+        if path != "-":
+            return _decoded(path, Path(path).open("rb"))
+        if sys.stdin is None:
+            raise ReportNotFoundError("-: standard input is closed.")
+        return _decoded(path, sys.stdin.buffer)
+    except OSError as error:
+        if isinstance(error, ReportNotFoundError):
+            raise
+        raise ReportNotFoundError(f"{path}: {error.strerror or error}.") from error
+
+
+def _decoded(path: str, file: IO[bytes]) -> Iterator[str]:
+    is_told = False
+    try:
+        for number, line in enumerate(file, 1):
+            bare = line.removesuffix(b"\n").removesuffix(b"\r")
+            if number == 1:
+                bare = bare.removeprefix(b"\xef\xbb\xbf")
+            try:
+                yield bare.decode()
+            except UnicodeDecodeError as error:
+                if not is_told:
+                    is_told = True
+                    say("warning", _not_utf8(path, number, bare[error.start]))
+                yield bare.decode(errors="backslashreplace")
+    except OSError as error:
+        raise ReportNotFoundError(f"{path}: {error.strerror or error}.") from error
+    finally:
+        if path != "-":
+            file.close()
+
+
+def _not_utf8(path: str, number: int, byte: int) -> str:
+    return (
+        f"{path}: line {number}: the byte \\x{byte:02x} is not UTF-8. "
+        r"Bytes that are not are shown as \xNN."
+    )
