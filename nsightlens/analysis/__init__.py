@@ -6,8 +6,10 @@
 - `nsightlens.analysis.pipes`, `nsightlens.analysis.fma`: how busy pipes were, and with what.
 - `nsightlens.analysis.usage`: roofline times and their bounds, of launches or groups.
 - `nsightlens.analysis.analytic`: roofline times from annotated shapes.
+- `nsightlens.analysis.padding`: work done against the work that annotated shapes need.
 - `nsightlens.analysis.label`: the rules. `nsightlens.analysis.thresholds`: their constants.
 - `nsightlens.analysis.confidence`, `nsightlens.analysis.reason`: how sure, and why, in words.
+- `nsightlens.analysis.resource_words`: resources as a person says them.
 - `nsightlens.analysis.aggregate`: groups of launches.
 - `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.
 - `nsightlens.analysis.resources`: the table of roofline times.

@@ -126,6 +126,7 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         duration_ns=np.where(groups.any(counts), duration, np.nan),
         time_ns=_sum_known(usage.time_ns, groups),
         is_counted=groups.all(usage.is_counted | ~known) & groups.any(known),
+        is_of_active_cycles=groups.any(usage.is_of_active_cycles & known),
         work=_sum_work(usage, groups, counts),
         peak_per_s=peak,
         peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
@@ -204,6 +205,8 @@ def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Gr
         lacks_dram_counters=groups.any(context.lacks_dram_counters),
         is_unsupported=groups.any(context.is_unsupported),
         has_other_clock=groups.any(context.has_other_clock),
+        has_other_dram_clock=groups.any(context.has_other_dram_clock),
+        lost_metric_count=groups.sum(context.lost_metric_count),
         has_metrics=groups.any(context.has_metrics),
     )
 

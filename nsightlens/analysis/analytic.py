@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from nsightlens.report import Report
 
-__all__ = ["with_annotated_shapes"]
+__all__ = ["is_alone", "with_annotated_shapes"]
 
 
 def with_annotated_shapes(
@@ -56,7 +56,7 @@ def with_annotated_shapes(
     transferred = number_column(identity, "operation_bytes")
     dram_ns = _time_ns(transferred, usage.peak_per_s[INDEX["dram"]])
     resource, fast_ns, slow_ns = _flop_times(usage, flop, identity)
-    use = undecided & (usage.duration_ns > 0) & _is_alone(report)
+    use = undecided & (usage.duration_ns > 0) & is_alone(report)
     use &= ~np.isnan(dram_ns) & ~np.isnan(fast_ns) & ~np.isnan(slow_ns)
     is_contradicted = use & _is_contradicted(usage, dram_ns, fast_ns, slow_ns)
     use &= ~is_contradicted
@@ -143,6 +143,7 @@ def _usage_of_shapes(
         duration_ns=usage.duration_ns,
         time_ns=time_ns,
         is_counted=~np.isnan(time_ns),
+        is_of_active_cycles=np.zeros(time_ns.shape, dtype=bool),
         work=done,
         peak_per_s=usage.peak_per_s,
         peak_source=usage.peak_source,
@@ -164,8 +165,8 @@ def _usage_of_shapes(
     )
 
 
-def _is_alone(report: Report) -> NDArray[np.bool_]:
-    """Say where neither neighbour in file order has the same ranges."""
+def is_alone(report: Report) -> NDArray[np.bool_]:
+    """Say where neither neighbour in file order has the same ranges. Shape (n,)."""
     path, _ = text_column(report.launches, "nvtx_path")
     source, _ = text_column(report.launches, "report")
     same = (path[1:] == path[:-1]) & (source[1:] == source[:-1])

@@ -16,7 +16,9 @@ from nsightlens.analysis.label import (
     UNKNOWN,
     Decision,
 )
-from nsightlens.analysis.phrase import concat, percent, sentence, when
+from nsightlens.analysis.phrase import choose, concat, digits, percent, sentence, when
+from nsightlens.analysis.resource_words import RESOURCE_WORDS
+from nsightlens.analysis.resources import SOURCES, source_codes
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR, Usage
 from nsightlens.arrays import number_array
 from nsightlens.devices import PEAK_SOURCES
@@ -83,7 +85,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     top = np.fmax(decision.compute, decision.memory)
     other = np.fmin(decision.compute, decision.memory)
     fraction = usage.fraction()
-    most = np.nanmax(np.where(np.isnan(fraction), 0.0, fraction), axis=0)
+    known = np.where(np.isnan(fraction), 0.0, fraction)
+    busiest, most = known.argmax(axis=0), known.max(axis=0)
     # A tensor pipe that may have done more than every pipe whose work was counted.
     tensor_active = fraction[INDEX["tensor"]]
     is_tensor = (usage.flop_high_ns.argmax(axis=0) <= INDEX["tensor"]) & (tensor_active > 0)
@@ -95,7 +98,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             most > thresholds.CONTRADICTION,
             2,
-            lambda: concat("a resource at ", percent(most), " of its peak cannot be"),
+            lambda: concat(choose(busiest, RESOURCE_WORDS), " at ", percent(most),
+                   " of its peak", _source(usage, busiest), " cannot be"),
         ),
         *_too_idle(top, context),
         *_disagreements(usage),
@@ -134,9 +138,40 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             1,
             lambda: concat(percent(open_share), " of the time was not measured"),
         ),
+        Lowering(
+            _is_of_active_cycles(usage, decision),
+            1,
+            lambda: concat("the percentage of ", choose(decision.limiter, RESOURCE_WORDS),
+                   " is one of active cycles, the others are of elapsed ones"),
+        ),
         Lowering(context.has_other_clock, 1, "the SM clock differs from the rest of the report"),
+        Lowering(
+            context.has_other_dram_clock, 1, "the DRAM clock differs from the rest of the report"
+        ),
+        Lowering(
+            context.lost_metric_count > 0,
+            1,
+            lambda: concat(digits(context.lost_metric_count),
+                   " metrics have no value, for a pass failed"),
+        ),
         Lowering(context.is_unsupported, 1, "ncu does not support this device"),
     ]  # fmt: skip
+
+
+def _source(usage: Usage, resource: NDArray[np.intp]) -> Any:
+    """Say where the peak of one resource in each row comes from, if it is not a percentage."""
+    words = tuple(
+        "" if name == "percent_of_peak" else f" (peak: {name.replace('_', ' ')})"
+        for name in SOURCES
+    )
+    return choose(source_codes(usage)[resource, np.arange(len(usage))], words)
+
+
+def _is_of_active_cycles(usage: Usage, decision: Decision) -> NDArray[np.bool_]:
+    is_active: NDArray[np.bool_] = usage.is_of_active_cycles[
+        decision.limiter, np.arange(len(usage))
+    ]
+    return is_active & (decision.limiter >= 0)
 
 
 def _why_roofline_is_open(usage: Usage) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from nsightlens.analysis.activity import measure_activity
 from nsightlens.analysis.fma import fma_pipe
@@ -77,6 +79,7 @@ def measure_usage(report: Report) -> Usage:
             duration_ns=duration,
             time_ns=busy * duration,
             is_counted=is_counted,
+            is_of_active_cycles=_is_of_active_cycles(report, busy) & ~is_counted,
             work=work,
             peak_per_s=rate,
             peak_source=source,
@@ -163,6 +166,25 @@ def _fill_levels(fractions: Fractions, report: Report) -> None:
     l1 = _at_most(number_column(launches, "l1_throughput_pct") / 100.0, memory)
     outer = np.maximum(active[INDEX["dram"]], active[INDEX["l2"]])
     _fill(active, "l1", np.where(memory > outer * (1.0 + 1e-9), memory, l1))
+
+
+def _is_of_active_cycles(report: Report, busy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say where a share of active cycles had to stand for one of elapsed cycles. Shape (R, n)."""
+    launches = report.launches
+    is_active = np.zeros(busy.shape, dtype=bool)
+    origin = report.column_origins["tensor_pipe_active_pct"].cast(pa.string())
+    of_active = pc.fill_null(pc.ends_with(origin, "peak_sustained_active"), False)
+    candidates = {
+        "tensor": (number_column(launches, "tensor_pipe_active_pct"), np.asarray(of_active)),
+        "l1": (
+            number_column(launches, "l1_throughput_pct"),
+            np.isnan(number_column(launches, "memory_throughput_pct")),
+        ),
+    }
+    for name, (percentage, holds) in candidates.items():
+        # The activity of a resource may come from other counters, of elapsed cycles.
+        is_active[INDEX[name]] = holds & (busy[INDEX[name]] == percentage / 100.0)
+    return is_active
 
 
 def _at_most(values: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:

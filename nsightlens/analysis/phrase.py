@@ -18,7 +18,16 @@ from nsightlens.arrays import number_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["choose", "concat", "percent", "scaled_rate", "sentence", "significant", "when"]
+__all__ = [
+    "choose",
+    "concat",
+    "digits",
+    "percent",
+    "scaled_rate",
+    "sentence",
+    "significant",
+    "when",
+]
 
 _MOST_DIGITS = 1e6
 _RATE_STEPS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
@@ -53,8 +62,8 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     given, value = value, np.where(is_absurd, 0.0, value)
     whole, tenths = np.rint(value).astype(np.int64), np.rint(value * 10.0).astype(np.int64)
     is_small = number_array((value > 0) & (value < 0.1))
-    decimal = concat(_digits(tenths // 10), ".", _digits(tenths % 10))
-    text = pc.if_else(number_array((value == 0) | (value >= 9.95)), _digits(whole), decimal)
+    decimal = concat(digits(tenths // 10), ".", digits(tenths % 10))
+    text = pc.if_else(number_array((value == 0) | (value >= 9.95)), digits(whole), decimal)
     text = pc.if_else(is_small, "<0.1", text)
     if is_absurd.any():
         text = pc.if_else(number_array(is_absurd), significant(given), text)
@@ -62,7 +71,8 @@ def percent(fraction: NDArray[np.float64]) -> Any:
     return when(~np.isnan(fraction), text)
 
 
-def _digits(values: NDArray[np.int64]) -> Any:
+def digits(values: NDArray[np.int64]) -> Any:
+    """Return whole numbers as text."""
     return number_array(values).cast(pa.string())
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "IDLE",
     "INACTIVE",
     "OPEN_SHARE",
+    "PADDED",
     "QUIET",
     "SATURATED",
     "TIE",
@@ -67,6 +68,9 @@ TIE = 1e-9
 
 OPEN_SHARE = 0.05
 """[1] A group with more of its time unmeasured than this is labelled with less confidence."""
+
+PADDED = 1.25
+"""[1] From this many times what its shape needs on, a launch is said to do more than it has to."""
 
 EXPLAINED_ACTIVITY = 0.5
 """[1] Counted work is all work of a pipe if it needs at least this share of its active time: an

@@ -81,6 +81,9 @@ class Usage:
         where that is longer or the only one known; NaN where unknown. Shape (R, n).
     is_counted
         The time comes from counted work, not from activity. Shape (R, n).
+    is_of_active_cycles
+        The time is a share of active cycles, which idle SMs make larger than that of elapsed ones.
+        Shape (R, n).
     work
         [FLOP, op or B] NaN where unknown. Shape (R, n).
     peak_per_s
@@ -116,6 +119,7 @@ class Usage:
     duration_ns: NDArray[np.float64]
     time_ns: NDArray[np.float64]
     is_counted: NDArray[np.bool_]
+    is_of_active_cycles: NDArray[np.bool_]
     work: NDArray[np.float64]
     peak_per_s: NDArray[np.float64]
     peak_source: NDArray[np.int8]

@@ -282,6 +282,8 @@ CATALOG: tuple[Measured, ...] = (
     _plain(
         "tensor_pipe_active_pct",
         "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active * sm__cycles_active.avg"
+        f" / (sm__cycles_elapsed.avg.per_second * {_SECONDS})",
         "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
         section=_SPEED_OF_LIGHT,
     ),

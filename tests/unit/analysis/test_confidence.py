@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from support.rooflines import (
+    DRAM,
     DRAM_PEAK,
     FP32_PEAK,
+    SM,
     TENSOR_PEAK,
     aggregates,
     dram_bytes,
@@ -36,7 +39,7 @@ def test_a_clear_label_is_sure() -> None:
     [
         (parts(dram=50, issue=45), "medium", "compute at 45 % and memory at 50 % are close"),
         (parts(dram=9, issue=1), "low", "nothing is busier than 9.0 %"),
-        (parts(dram=106, issue=1), "low", "a resource at 106 % of its peak cannot be"),
+        (parts(dram=106, issue=1), "low", "DRAM at 106 % of its peak cannot be"),
         (aggregates(sm=10, memory=80, dram=20), "low", "parts of the busiest unit"),
         (parts(l1=50, dram=10, fma=15, issue=20), "medium", "FLOP were not counted, add"),
         (parts(l1=50, issue=20) | {"dram__cycles_active.avg.pct_of_peak_sustained_elapsed": None},
@@ -56,7 +59,15 @@ def test_counted_bytes_above_the_peak_contradict_themselves() -> None:
     """106 % of the DRAM peak by bytes, whatever the percentage says."""
     label = label_of(CLEAR, COUNTED, {"dram__bytes_read.sum": 1.06 * DRAM_PEAK * 1e-3})
     assert label["confidence"] == "low"
-    assert "106 % of its peak cannot be" in label["reason"]
+    assert "DRAM at 106 % of its peak (peak: report) cannot be" in label["reason"]
+
+
+def test_counted_operations_above_the_peak_name_their_pipe() -> None:
+    """An FP32 rate of 110 % of what the architecture can do at this clock."""
+    fp32 = flop_counts(fp32=1.1 * FP32_PEAK * 1e-3)
+    label = label_of(parts(fma=99, issue=50, dram=5), COUNTED | dram_bytes(0.05) | fp32)
+    assert label["confidence"] == "low"
+    assert "FP32 at 110 % of its peak (peak: architecture) cannot be" in label["reason"]
 
 
 def test_a_peak_of_the_data_sheet_is_not_that_of_the_clock() -> None:
@@ -76,6 +87,59 @@ def test_a_launch_at_another_clock_than_its_report_is_marked() -> None:
     labels = classify(report_of(*launches)).labels
     assert labels["confidence"].to_pylist() == ["high"] * 3 + ["medium"]
     assert "SM clock differs from the rest" in labels["reason"][3].as_py()
+
+
+@pytest.mark.parametrize(("duration_ns", "confidence"), [(5e5, "medium"), (5e4, "high")])
+def test_a_launch_at_another_dram_clock_than_its_report_is_marked(
+    duration_ns: float, confidence: str
+) -> None:
+    """A fifth below the others; in a launch under 100 us that is scatter."""
+    slow = {"dram__cycles_elapsed.avg.per_second": 2.1e9, "gpu__time_duration.sum": duration_ns}
+    counted = COUNTED | dram_bytes(0.85, duration_ns) | slow
+    launches = [launch(CLEAR, COUNTED) for _ in range(3)] + [launch(CLEAR, counted)]
+    label = classify(report_of(*launches)).labels.to_pylist()[3]
+    is_said = "the DRAM clock differs from the rest of the report" in label["reason"]
+    assert is_said == (confidence == "medium")
+
+
+def test_metrics_that_a_failed_pass_left_without_a_number_are_counted() -> None:
+    """Two counters are stored as not-a-number in a launch whose other passes worked."""
+    lost = {"lts__t_bytes.sum": math.nan, "l1tex__t_bytes.sum": math.nan}
+    label = label_of(CLEAR, COUNTED, lost)
+    assert label["confidence"] == "medium"
+    assert "2 metrics have no value, for a pass failed" in label["reason"]
+
+
+@pytest.mark.parametrize("name", ["lts__t_sector_hit_rate.pct", "derived__x", "launch__y"])
+def test_a_quotient_of_nothing_by_nothing_is_no_failed_pass(name: str) -> None:
+    """A hit rate without accesses is not-a-number as well."""
+    assert label_of(CLEAR, COUNTED, {name: math.nan})["confidence"] == "high"
+
+
+def test_a_percentage_of_active_cycles_among_percentages_of_elapsed_ones_is_marked() -> None:
+    """Tensor pipes at 70 % of active cycles: with half of the SMs idle that is 35 % of elapsed."""
+    active = {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": 70.0}
+    label = label_of(aggregates(sm=70, memory=20, dram=20), active)
+    assert label["limiter"] == "tensor"
+    said = "percentage of tensor pipes is one of active cycles, the others are of elapsed ones"
+    assert said in label["reason"]
+
+
+def test_active_cycles_turn_a_percentage_of_them_into_one_of_elapsed_cycles() -> None:
+    """SMs were active for half of the cycles: 70 % of those are 35 % of all."""
+    active = {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": 70.0,
+              "sm__cycles_active.avg": 0.5 * 1.5e9 * 1e-3}  # fmt: skip
+    label = label_of(aggregates(sm=35, memory=20, dram=20), active)
+    assert (label["limiter"], label["limiter_fraction"]) == ("tensor", pytest.approx(0.35))
+    assert "active cycles" not in label["reason"]
+
+
+def test_an_l1_percentage_of_active_cycles_is_marked_where_nothing_else_tells() -> None:
+    """Without the memory throughput, which L1 cannot exceed."""
+    l1 = {"l1tex__throughput.avg.pct_of_peak_sustained_active": 80.0, SM: 20.0, DRAM: 10.0}
+    label = label_of(l1)
+    assert (label["bound"], label["limiter"]) == ("memory", "l1")
+    assert "percentage of L1 with shared memory is one of active cycles" in label["reason"]
 
 
 def test_the_clock_of_a_short_launch_is_not_held_against_it() -> None:
