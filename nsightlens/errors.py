@@ -9,15 +9,17 @@ table, ``nsightlens.cli.exit_codes``. Imports nothing; everything else may impor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "AmbiguousLaunchError",
     "CompressedReportError",
     "FieldMissingError",
     "FilterError",
+    "LaunchMatch",
     "MissingExtraError",
     "MissingMetricError",
     "NotAReportError",
@@ -25,14 +27,17 @@ __all__ = [
     "NsightLensWarning",
     "OutputError",
     "OutputExistsError",
+    "PeaksWarning",
     "ReaderFailedError",
     "ReportFormatError",
     "ReportNotFoundError",
     "SalvageWarning",
     "ScannerError",
+    "SettingsFileError",
     "StringIndexError",
     "TrailingBytesError",
     "TruncatedReportError",
+    "UnknownDeviceError",
     "UnsupportedVersionError",
     "WireFormatError",
 ]
@@ -179,6 +184,73 @@ class FilterError(NsightLensError, ValueError):
     """A filter given by the user cannot be understood, or nothing passes it."""
 
 
+class LaunchMatch(NamedTuple):
+    """A launch that an ambiguous name stands for; ``duration_ns`` [ns] may be ``None``."""
+
+    report: str | None
+    launch_id: int
+    kernel: str | None
+    duration_ns: float | None
+
+
+class AmbiguousLaunchError(FilterError):
+    """One launch was asked for, and several match.
+
+    Parameters
+    ----------
+    asked
+        What was asked for.
+    matches
+        The launches that match, in the order of the report.
+
+    Examples
+    --------
+    >>> matches = [LaunchMatch("a.ncu-rep", i, "gemm", 1e3) for i in (0, 4)]
+    >>> str(AmbiguousLaunchError("'gemm'", matches))
+    "'gemm' matches 2 launches: name one by its id, or say which with --nth (in Python: nth=1)."
+    """
+
+    def __init__(self, asked: str, matches: Sequence[LaunchMatch]) -> None:
+        self.matches = tuple(matches)
+        super().__init__(
+            f"{asked} matches {len(self.matches)} launches: name one by its id, or say which with "
+            "--nth (in Python: nth=1)."
+        )
+
+
+class SettingsFileError(NsightLensError, ValueError):
+    """A file of the user's, such as one of measured peaks, cannot be used.
+
+    Parameters
+    ----------
+    path
+        The file, as the caller named it.
+    problem
+        What was found, in one clause without a full stop.
+    advice
+        What the user can do next, as one sentence.
+    where
+        The table of the file in which it is, such as ``"[[device]] 2"``; empty for the whole file.
+
+    Examples
+    --------
+    >>> str(SettingsFileError("p.toml", "has no source", "Add one.", where="[[device]] 1"))
+    'p.toml: in [[device]] 1: has no source. Add one.'
+    """
+
+    def __init__(self, path: str, problem: str, advice: str, *, where: str = "") -> None:
+        self.path = path
+        self.problem = problem
+        self.advice = advice
+        self.where = where
+        place = f" in {where}:" if where else ""
+        super().__init__(f"{path}:{place} {problem}. {advice}".rstrip())
+
+
+class UnknownDeviceError(NsightLensError, LookupError):
+    """A GPU that was named is none of the known products, or is several of them."""
+
+
 class OutputError(NsightLensError, OSError):
     """A result could not be written; what was there before is unchanged."""
 
@@ -200,3 +272,7 @@ class NsightLensWarning(UserWarning):
 
 class SalvageWarning(NsightLensWarning):
     """A damaged report was read up to the damage, because the caller asked for that."""
+
+
+class PeaksWarning(NsightLensWarning):
+    """Measured peaks were given for a device on which no launch ran."""

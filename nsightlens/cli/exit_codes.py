@@ -49,8 +49,9 @@ TABLE = (
     ExitCodeRow(ExitCode.CHECK_FAILED, "Reserved for a check that did not pass.", ()),
     ExitCodeRow(
         ExitCode.USAGE,
-        "The command line cannot be understood, or no launch passes the filters.",
-        (errors.FilterError,),
+        "The command line cannot be understood, no launch passes the filters, a GPU is not known, "
+        "or a file of settings cannot be used.",
+        (errors.FilterError, errors.UnknownDeviceError, errors.SettingsFileError),
     ),
     ExitCodeRow(
         ExitCode.NOT_FOUND,

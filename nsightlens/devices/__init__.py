@@ -2,15 +2,30 @@
 
 - `nsightlens.devices.rates`: dense rates per SM and clock, with their confidence.
 - `nsightlens.devices.products`: products by exact driver name.
+- `nsightlens.devices.launched`: the devices of a report.
+- `nsightlens.devices.overrides`: what a user says of them instead.
+- `nsightlens.devices.ceilings`: measured ceilings, from a file.
 - `nsightlens.devices.peaks`: peak rate of each resource of each launch, and its source.
 - `nsightlens.devices.tensor_peaks`: dense tensor peaks that a report stores.
+- `nsightlens.devices.levels`: the two paths through a cache, with their roofs.
 - `nsightlens.devices.columns`: columns of a report as numpy arrays.
 """
 
 from __future__ import annotations
 
+from nsightlens.devices.overrides import PeakOverrides, peak_overrides
 from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
-from nsightlens.devices.products import Product, product_of
+from nsightlens.devices.products import Product, product_of, products
 from nsightlens.devices.rates import rate_of
 
-__all__ = ["PEAK_SOURCES", "PeakRates", "Product", "peak_rates", "product_of", "rate_of"]
+__all__ = [
+    "PEAK_SOURCES",
+    "PeakOverrides",
+    "PeakRates",
+    "Product",
+    "peak_overrides",
+    "peak_rates",
+    "product_of",
+    "products",
+    "rate_of",
+]

@@ -3,170 +3,171 @@
 One architecture is sold with different tensor rates (`product_class`, see
 `nsightlens.devices.rates.rate_of`), which only the name tells. SM count, clock and bandwidth are
 here for reports that lack the device attributes; where a report has them, they win, because one
-driver name covers cards with different memory. Bandwidths are those that the memory clock and bus
-width of the data sheet give.
+driver name covers cards with different memory. The table itself is ``products.tsv`` beside this
+module, read when it is first asked for.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 __all__ = [
-    "PRODUCTS",
     "UNIFIED_MEMORY",
     "Product",
     "is_partition",
+    "plain_name",
     "product_class_of",
     "product_of",
+    "products",
 ]
 
 UNIFIED_MEMORY = frozenset({"7.2", "8.7", "10.1", "11.0", "12.1"})
 """Compute capabilities whose GPU shares its DRAM with the CPU: no DRAM counters, and attributes
 from which no DRAM bandwidth follows."""
 
+_VENDOR = "NVIDIA "
+_THROUGHPUT = {
+    "fp16_tensor": "tensor_fp16",
+    "fp16_acc16_tensor": "tensor_fp16_acc16",
+    "fp8_tensor": "tensor_fp8",
+    "fp4_tensor": "tensor_fp4",
+    "int8_tensor": "tensor_int8",
+    "tf32_tensor": "tensor_tf32",
+    "fp64_tensor": "tensor_fp64",
+    "fp32": "fp32",
+    "fp64": "fp64",
+}
+
 
 class Product(NamedTuple):
-    """One product.
+    """One product; ``None`` where something is not known.
 
-    ``product_class`` is ``full``, ``gf``, ``half``, ``h800``, ``h20`` or ``unknown``;
-    ``boost_mhz`` [MHz] the boost clock; ``bandwidth_gb_per_s`` [GB/s] of the DRAM. ``None`` where
-    it is not known.
+    Parameters
+    ----------
+    name
+        Its name, as a person says it; unique.
+    driver_names
+        What drivers call it, without a leading ``NVIDIA``.
+    compute_capability
+        Such as ``"9.0"``.
+    sm_count
+        Number of SMs.
+    product_class
+        ``full``, ``gf``, ``half``, ``h800``, ``h20`` or ``unknown``; see `rate_of`.
+    base_mhz, boost_mhz
+        [MHz] SM clocks of the data sheet.
+    tensor_mhz
+        [MHz] The clock at which the published tensor throughput is, where that is another.
+    memory_gb
+        [GB] Size of the DRAM.
+    memory_type
+        Such as ``HBM3``.
+    bus_bit
+        [bit] Width of the DRAM bus.
+    memory_mhz
+        [MHz] Memory clock as the device attribute gives it: half the rate of a pin.
+    sheet_gb_per_s
+        [GB/s] DRAM bandwidth as it is published, rounded.
+    l2_mib
+        [MiB] Size of the L2 cache.
+    sheet_tera_per_s
+        [TFLOP/s or Top/s] Published dense throughput by resource.
+    known_from
+        ``looked_up``, ``report`` (attributes in one), ``techpowerup`` or ``recalled`` (a data sheet
+        that was not read again), joined by ``+``.
+    source
+        Where the figures are from.
+    note
+        What to know of them; empty where there is nothing.
     """
 
-    driver_name: str
+    name: str
+    driver_names: tuple[str, ...]
     compute_capability: str
     sm_count: int | None
     product_class: str
-    boost_mhz: int | None
-    bandwidth_gb_per_s: float | None
+    base_mhz: float | None
+    boost_mhz: float | None
+    tensor_mhz: float | None
+    memory_gb: float | None
+    memory_type: str
+    bus_bit: int | None
+    memory_mhz: float | None
+    sheet_gb_per_s: float | None
+    l2_mib: float | None
+    sheet_tera_per_s: dict[str, float]
+    known_from: str
+    source: str
+    note: str
+
+    @property
+    def bandwidth_gb_per_s(self) -> float | None:
+        """[GB/s] DRAM bandwidth that memory clock and bus width give, else the published one."""
+        if self.memory_mhz is None or self.bus_bit is None:
+            return self.sheet_gb_per_s
+        # Two bits per wire and clock.
+        return 2.0 * self.memory_mhz * self.bus_bit / 8.0 / 1e3
 
 
-# fmt: off
-PRODUCTS: tuple[Product, ...] = (
-    Product("Tesla V100-SXM2-16GB", "7.0", 80, "full", 1530, 898.0),
-    Product("Tesla V100-SXM2-32GB", "7.0", 80, "full", 1530, 898.0),
-    Product("Tesla V100-PCIE-16GB", "7.0", 80, "full", 1380, 898.0),
-    Product("NVIDIA Tesla V100-PCIE-16GB", "7.0", 80, "full", 1380, 898.0),
-    Product("Tesla V100-PCIE-32GB", "7.0", 80, "full", 1380, 898.0),
-    Product("Tesla V100S-PCIE-32GB", "7.0", 80, "full", 1597, 1133.6),
-    Product("Quadro GV100", "7.0", 80, "full", 1627, 870.4),
-    Product("Xavier", "7.2", 8, "full", 1377, 136.5),
-    Product("Tesla T4", "7.5", 40, "full", 1590, 320.1),
-    Product("NVIDIA GeForce RTX 2080 Ti", "7.5", 68, "gf", 1545, 616.0),
-    Product("GeForce RTX 2080 Ti", "7.5", 68, "gf", 1545, 616.0),
-    Product("NVIDIA GeForce RTX 2080 SUPER", "7.5", 48, "gf", 1815, 496.1),
-    Product("NVIDIA GeForce RTX 2070 SUPER", "7.5", 40, "gf", 1770, 448.1),
-    Product("NVIDIA TITAN RTX", "7.5", 72, "full", 1770, 672.1),
-    Product("TITAN RTX", "7.5", 72, "full", 1770, 672.1),
-    Product("Quadro RTX 6000", "7.5", 72, "full", 1770, 672.1),
-    Product("Quadro RTX 8000", "7.5", 72, "full", 1770, 672.1),
-    Product("Quadro RTX 5000", "7.5", 48, "full", 1815, 448.1),
-    Product("NVIDIA A100-SXM4-40GB", "8.0", 108, "full", 1410, 1555.2),
-    Product("A100-SXM4-40GB", "8.0", 108, "full", 1410, 1555.2),
-    Product("NVIDIA A100-SXM4-80GB", "8.0", 108, "full", 1410, 2039.0),
-    Product("A100-SXM4-80GB", "8.0", 108, "full", 1410, 2039.0),
-    Product("NVIDIA A100-PCIE-40GB", "8.0", 108, "full", 1410, 1555.2),
-    Product("A100-PCIE-40GB", "8.0", 108, "full", 1410, 1555.2),
-    Product("NVIDIA A100 80GB PCIe", "8.0", 108, "full", 1410, 1935.4),
-    Product("NVIDIA A100-PCIE-80GB", "8.0", 108, "full", 1410, 1935.4),
-    Product("NVIDIA A800-SXM4-80GB", "8.0", 108, "full", 1410, 2039.0),
-    Product("NVIDIA A800 80GB PCIe", "8.0", 108, "full", 1410, 1935.4),
-    Product("NVIDIA A800 40GB Active", "8.0", 108, "full", 1410, 1555.2),
-    Product("NVIDIA A30", "8.0", 56, "full", 1440, 933.1),
-    Product("NVIDIA A10", "8.6", 72, "full", 1695, 600.1),
-    Product("NVIDIA A10G", "8.6", 80, "half", 1710, 600.1),
-    Product("NVIDIA A40", "8.6", 84, "full", 1740, 696.1),
-    Product("NVIDIA A16", "8.6", 10, "full", 1755, 200.0),
-    Product("NVIDIA A2", "8.6", 10, "full", 1770, 200.0),
-    Product("NVIDIA RTX A6000", "8.6", 84, "full", 1800, 768.1),
-    Product("NVIDIA RTX A5500", "8.6", 80, "full", 1665, 768.1),
-    Product("NVIDIA RTX A5000", "8.6", 64, "full", 1695, 768.1),
-    Product("NVIDIA RTX A4500", "8.6", 56, "full", 1650, 640.1),
-    Product("NVIDIA RTX A4000", "8.6", 48, "full", 1560, 448.1),
-    Product("NVIDIA RTX A2000 12GB", "8.6", 26, "full", 1200, 288.0),
-    Product("NVIDIA GeForce RTX 3090 Ti", "8.6", 84, "gf", 1860, 1008.1),
-    Product("NVIDIA GeForce RTX 3090", "8.6", 82, "gf", 1695, 936.1),
-    Product("NVIDIA GeForce RTX 3080 Ti", "8.6", 80, "gf", 1665, 912.1),
-    Product("NVIDIA GeForce RTX 3080", "8.6", 68, "gf", 1710, 760.1),
-    Product("NVIDIA GeForce RTX 3070 Ti", "8.6", 48, "gf", 1770, 608.1),
-    Product("NVIDIA GeForce RTX 3070", "8.6", 46, "gf", 1725, 448.1),
-    Product("NVIDIA GeForce RTX 3060 Ti", "8.6", 38, "gf", 1665, 448.1),
-    Product("NVIDIA GeForce RTX 3060", "8.6", 28, "gf", 1777, 360.0),
-    Product("NVIDIA GeForce RTX 3080 Laptop GPU", "8.6", 48, "gf", 1605, 448.1),
-    Product("Orin", "8.7", 16, "full", 1300, 204.8),
-    Product("Orin", "8.7", 14, "full", 930, 204.8),
-    Product("Orin", "8.7", 8, "full", 918, 102.4),
-    Product("Orin", "8.7", 8, "full", 1020, 102.4),
-    Product("NVIDIA L40S", "8.9", 142, "full", 2520, 864.1),
-    Product("NVIDIA L40", "8.9", 142, "half", 2490, 864.1),
-    Product("NVIDIA L4", "8.9", 60, "full", 2040, 300.0),
-    Product("NVIDIA L20", "8.9", 92, "half", 2520, 864.1),
-    Product("NVIDIA L2", "8.9", None, "unknown", None, 300.0),
-    Product("NVIDIA RTX 6000 Ada Generation", "8.9", 142, "full", 2505, 960.1),
-    Product("NVIDIA RTX 5880 Ada Generation", "8.9", 110, "full", 2460, 960.1),
-    Product("NVIDIA RTX 5000 Ada Generation", "8.9", 100, "full", 2550, 576.1),
-    Product("NVIDIA RTX 4500 Ada Generation", "8.9", 60, "full", 2580, 432.0),
-    Product("NVIDIA RTX 4000 Ada Generation", "8.9", 48, "full", 2175, 360.0),
-    Product("NVIDIA RTX 4000 SFF Ada Generation", "8.9", 48, "full", 1560, 280.0),
-    Product("NVIDIA RTX 2000 Ada Generation", "8.9", 22, "full", 2130, 256.0),
-    Product("NVIDIA GeForce RTX 4090", "8.9", 128, "gf", 2520, 1008.1),
-    Product("NVIDIA GeForce RTX 4090 D", "8.9", 114, "gf", 2520, 1008.1),
-    Product("NVIDIA GeForce RTX 4080 SUPER", "8.9", 80, "gf", 2550, 736.1),
-    Product("NVIDIA GeForce RTX 4080", "8.9", 76, "gf", 2505, 716.9),
-    Product("NVIDIA GeForce RTX 4070 Ti SUPER", "8.9", 66, "gf", 2610, 672.1),
-    Product("NVIDIA GeForce RTX 4070 Ti", "8.9", 60, "gf", 2610, 504.0),
-    Product("NVIDIA GeForce RTX 4070 SUPER", "8.9", 56, "gf", 2475, 504.0),
-    Product("NVIDIA GeForce RTX 4070", "8.9", 46, "gf", 2475, 504.0),
-    Product("NVIDIA GeForce RTX 4060 Ti", "8.9", 34, "gf", 2535, 288.0),
-    Product("NVIDIA GeForce RTX 4060", "8.9", 24, "gf", 2460, 272.0),
-    Product("NVIDIA GeForce RTX 4070 Laptop GPU", "8.9", 36, "gf", 1980, 256.0),
-    Product("NVIDIA GeForce RTX 4090 Laptop GPU", "8.9", 76, "gf", 1695, 576.1),
-    Product("NVIDIA H100 80GB HBM3", "9.0", 132, "full", 1980, 3352.3),
-    Product("NVIDIA H100", "9.0", 132, "full", 1980, 2446.8),
-    Product("NVIDIA H100 PCIe", "9.0", 114, "full", 1755, 2039.0),
-    Product("NVIDIA H100 NVL", "9.0", 132, "full", 1785, 3939.0),
-    Product("NVIDIA H800", "9.0", 132, "h800", 1980, 3352.3),
-    Product("NVIDIA H800 PCIe", "9.0", 114, "h800", 1755, 2039.0),
-    Product("NVIDIA H20", "9.0", 78, "h20", 1980, 4022.8),
-    Product("NVIDIA H20-3e", "9.0", 78, "h20", 1980, 4814.3),
-    Product("NVIDIA H200", "9.0", 132, "full", 1980, 4814.3),
-    Product("NVIDIA H200 NVL", "9.0", 132, "full", 1785, 4814.3),
-    Product("NVIDIA GH200 480GB", "9.0", 132, "full", 1980, 4022.8),
-    Product("NVIDIA GH200 120GB", "9.0", 132, "full", 1980, 4022.8),
-    Product("NVIDIA GH200 144G HBM3e", "9.0", 132, "full", 1980, 4916.7),
-    Product("NVIDIA B200", "10.0", 148, "full", 1965, 7672.3),
-    Product("NVIDIA GB200", "10.0", 152, "full", 2062, 7928.1),
-    Product("NVIDIA B300 SXM6 AC", "10.3", 148, "full", 2032, 7672.3),
-    Product("NVIDIA GB300", "10.3", 152, "full", 2070, 7928.1),
-    Product("NVIDIA Thor", "11.0", 20, "full", 1575, 273.1),
-    Product("NVIDIA Thor", "11.0", 12, "full", 1530, 273.1),
-    Product("NVIDIA GB10", "12.1", 48, "full", 2418, 273.1),
-    Product("NVIDIA GeForce RTX 5090", "12.0", 170, "gf", 2407, 1792.1),
-    Product("NVIDIA GeForce RTX 5090 D", "12.0", 170, "unknown", 2407, 1792.1),
-    Product("NVIDIA GeForce RTX 5080", "12.0", 84, "gf", 2617, 960.1),
-    Product("NVIDIA GeForce RTX 5070 Ti", "12.0", 70, "gf", 2452, 896.1),
-    Product("NVIDIA GeForce RTX 5070", "12.0", 48, "gf", 2512, 672.0),
-    Product("NVIDIA GeForce RTX 5060 Ti", "12.0", 36, "gf", 2572, 448.0),
-    Product("NVIDIA GeForce RTX 5060", "12.0", 30, "gf", 2497, 448.0),
-    Product("NVIDIA GeForce RTX 5050", "12.0", 20, "gf", 2572, 320.0),
-    Product("NVIDIA GeForce RTX 5090 Laptop GPU", "12.0", 82, "gf", 1515, 896.1),
-    Product("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "12.0", 188, "full", 2617, 1792.1),
-    Product("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
-            "12.0", 188, "full", 2280, 1792.1),
-    Product("NVIDIA RTX PRO 6000 Blackwell Server Edition", "12.0", 188, "full", 2617, 1597.6),
-    Product("NVIDIA RTX PRO 5000 Blackwell", "12.0", 110, "full", 2377, 1344.1),
-    Product("NVIDIA RTX PRO 5000 72GB Blackwell", "12.0", 110, "full", 2377, 1344.1),
-    Product("NVIDIA RTX PRO 4500 Blackwell", "12.0", 82, "full", 2407, 896.1),
-    Product("NVIDIA RTX PRO 4000 Blackwell", "12.0", 70, "full", 2055, 672.0),
-    Product("NVIDIA RTX PRO 2000 Blackwell", "12.0", 34, "full", 1957, 288.0),
-    Product("NVIDIA RTX 6000D", "12.0", 156, "unknown", 2430, 1568.1),
-)
-# fmt: on
-"""Known products, by architecture. A driver name may occur with several SM counts."""
+@cache
+def products() -> tuple[Product, ...]:
+    """Return the known products, by architecture. A driver name may occur several times."""
+    # Beside this module: importlib.resources takes longer to load than the table to read.
+    text = Path(__file__).with_name("products.tsv").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    return tuple(_product(dict(zip(rows[0], row, strict=True))) for row in rows[1:])
 
-_BY_NAME: dict[str, list[Product]] = {}
-for _product in PRODUCTS:
-    _BY_NAME.setdefault(_product.driver_name, []).append(_product)
+
+def _product(row: dict[str, str]) -> Product:
+    def number(column: str) -> float | None:
+        return float(row[column]) if row[column] else None
+
+    def count(column: str) -> int | None:
+        return int(row[column]) if row[column] else None
+
+    figures = {resource: number(column) for column, resource in _THROUGHPUT.items()}
+    return Product(
+        name=row["product"],
+        driver_names=tuple(row["driver_names"].split(";")),
+        compute_capability=row["compute_capability"],
+        sm_count=count("sm_count"),
+        product_class=row["product_class"],
+        base_mhz=number("base_mhz"),
+        boost_mhz=number("boost_mhz"),
+        tensor_mhz=number("tensor_mhz"),
+        memory_gb=number("memory_gb"),
+        memory_type=row["memory_type"],
+        bus_bit=count("bus_bit"),
+        memory_mhz=number("memory_mhz"),
+        sheet_gb_per_s=number("sheet_gb_per_s"),
+        l2_mib=number("l2_mib"),
+        sheet_tera_per_s={name: value for name, value in figures.items() if value is not None},
+        known_from=row["known_from"],
+        source=row["source"],
+        note=row["note"],
+    )
+
+
+@cache
+def _by_name() -> dict[str, list[Product]]:
+    named: dict[str, list[Product]] = {}
+    for product in products():
+        for name in product.driver_names:
+            named.setdefault(name, []).append(product)
+    return named
+
+
+def plain_name(driver_name: str | None) -> str:
+    """Return a driver name without the leading ``NVIDIA``, which older drivers leave out.
+
+    Examples
+    --------
+    >>> plain_name("NVIDIA A100-PCIE-40GB")
+    'A100-PCIE-40GB'
+    """
+    return (driver_name or "").removeprefix(_VENDOR)
 
 
 def product_of(driver_name: str | None, sm_count: int | None = None) -> Product | None:
@@ -190,15 +191,12 @@ def product_of(driver_name: str | None, sm_count: int | None = None) -> Product 
     >>> product_of("NVIDIA A10G").product_class
     'half'
     """
-    named = _BY_NAME.get(_whole_name(driver_name), [])
+    # A MIG partition is named after the GPU that it is a part of.
+    whole_name = plain_name(driver_name).partition(" MIG ")[0]
+    named = _by_name().get(whole_name, [])
     if len(named) > 1:
         named = [product for product in named if product.sm_count == sm_count]
-    return named[0] if len(set(named)) == 1 else None
-
-
-def _whole_name(driver_name: str | None) -> str:
-    """Return the name of the GPU that a MIG partition is a part of."""
-    return (driver_name or "").partition(" MIG ")[0]
+    return named[0] if len(named) == 1 else None
 
 
 def is_partition(driver_name: str | None, sm_count: int | None) -> bool:
@@ -218,7 +216,7 @@ def is_partition(driver_name: str | None, sm_count: int | None) -> bool:
     """
     if " MIG " in f"{driver_name or ''} ":
         return True
-    counts = [product.sm_count for product in _BY_NAME.get(driver_name or "", [])]
+    counts = [product.sm_count for product in _by_name().get(plain_name(driver_name), [])]
     known = [count for count in counts if count is not None]
     return bool(sm_count and known and sm_count < min(known))
 

@@ -43,6 +43,23 @@ class TensorPeak(NamedTuple):
     slowest: NDArray[np.float64]
 
 
+class _Counters(NamedTuple):
+    """Counted work of a report, and the peaks that it stores beside it."""
+
+    store: MetricStore
+    has_peaks: bool
+
+    def work(self, name: str) -> NDArray[np.float64]:
+        """[op] NaN where a launch has none."""
+        return metric(self.store, f"{name}.sum")
+
+    def peak(self, name: str) -> NDArray[np.float64]:
+        """[op/cycle] NaN where a launch has none."""
+        if not self.has_peaks:
+            return np.full(self.store.launch_count, np.nan)
+        return metric(self.store, f"{name}.sum.peak_sustained")
+
+
 class _Part(NamedTuple):
     """Work of one counter [op] and its peaks [op/cycle], NaN where unknown."""
 
@@ -62,6 +79,8 @@ def tensor_peak(
     device: NDArray[np.intp],
     compute_capability: Sequence[str],
     rate: Callable[[str], NDArray[np.float64]],
+    *,
+    has_peaks: bool = True,
 ) -> TensorPeak:
     """Find the peak of a data type: what the report stores, else the rate of the architecture.
 
@@ -78,7 +97,10 @@ def tensor_peak(
     rate
         Gives the dense rate of a resource [op per SM cycle, whole GPU] for parts whose peak the
         report does not store; NaN where unknown. Shape (launches,).
+    has_peaks
+        The peaks that the report stores count; not so where they are those of another device.
     """
+    counters = _Counters(store, has_peaks)
     dense = rate(resource)
     # Without counters of its own a type has one rate.
     fastest, slowest = dense, np.nan_to_num(dense)
@@ -87,7 +109,7 @@ def tensor_peak(
             continue
         has_path = np.array([cc in path.compute_capabilities for cc in compute_capability], bool)
         if has_path.any() and _is_present(store, path):
-            peak = _mix(_parts(store, path, rate), _reference(store, path, dense))
+            peak = _mix(_parts(counters, path, rate), _reference(counters, path, dense))
             is_here = has_path[device]
             fastest = np.where(is_here, peak.fastest, fastest)
             slowest = np.where(is_here, peak.slowest, slowest)
@@ -121,7 +143,7 @@ def _mix(parts: list[_Part], unused: NDArray[np.float64]) -> TensorPeak:
 
 
 def _parts(
-    store: MetricStore, path: TensorPath, rate: Callable[[str], NDArray[np.float64]]
+    counters: _Counters, path: TensorPath, rate: Callable[[str], NDArray[np.float64]]
 ) -> list[_Part]:
     """Return the work of a path: by instruction where the launch has all of them, else by source.
 
@@ -133,18 +155,20 @@ def _parts(
         for base in instruction.bases:
             fast, slow = (r * _share(path, position) for r in _rates(rate, resource, base))
             # The first, fastest instruction has the peak of the total where it has none of its own.
-            total = _dense_total_peak(store, path) * _share(path, position)
-            stored = first_known(_dense_peak(store, base, instruction.has_sparsity), total)
-            split += _by_sparsity(store, base, first_known(stored, fast), first_known(stored, slow))
+            total = _dense_total_peak(counters, path) * _share(path, position)
+            stored = first_known(_dense_peak(counters, base, instruction.has_sparsity), total)
+            split += _by_sparsity(
+                counters, base, first_known(stored, fast), first_known(stored, slow)
+            )
     whole: list[_Part] = []
     for base in path.bases:
         fast, slow = _rates(rate, resource, base)
-        stored = _dense_peak(store, base, path.has_sparsity)
+        stored = _dense_peak(counters, base, path.has_sparsity)
         if path.is_total_peak_sparse:
-            stored = _dense_total_peak(store, path)
+            stored = _dense_total_peak(counters, path)
         fast = first_known(stored, fast)
         slow = np.fmin(fast, slow) * _share(path, max(0, len(path.instructions) - 1))
-        whole += _by_sparsity(store, base, fast, slow)
+        whole += _by_sparsity(counters, base, fast, slow)
     is_split = np.any([part.work > 0 for part in split], axis=0) if split else np.False_
     return [
         *(part._replace(work=np.where(is_split, part.work, 0.0)) for part in split),
@@ -168,13 +192,13 @@ def _rates(
 
 
 def _by_sparsity(
-    store: MetricStore, base: str, fastest: NDArray[np.float64], slowest: NDArray[np.float64]
+    counters: _Counters, base: str, fastest: NDArray[np.float64], slowest: NDArray[np.float64]
 ) -> list[_Part]:
     """Divide the work of a counter into dense and 2:4 sparse; undivided work is taken as dense."""
-    dense = metric(store, f"{base}_sparsity_off.sum")
-    sparse = metric(store, f"{base}_sparsity_on.sum")
-    dense = np.where(np.isnan(dense), metric(store, f"{base}.sum") - np.nan_to_num(sparse), dense)
-    stored = metric(store, f"{base}_sparsity_on.sum.peak_sustained")
+    dense = counters.work(f"{base}_sparsity_off")
+    sparse = counters.work(f"{base}_sparsity_on")
+    dense = np.where(np.isnan(dense), counters.work(base) - np.nan_to_num(sparse), dense)
+    stored = counters.peak(f"{base}_sparsity_on")
     return [
         _Part(dense, fastest, slowest),
         _Part(sparse, *(first_known(stored, _SPARSE * peak) for peak in (fastest, slowest))),
@@ -182,23 +206,23 @@ def _by_sparsity(
 
 
 def _reference(
-    store: MetricStore, path: TensorPath, rate: NDArray[np.float64]
+    counters: _Counters, path: TensorPath, rate: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Peak that stands for a type of which a launch did nothing: fastest, fp32 accumulator."""
-    total = _dense_total_peak(store, path)
+    total = _dense_total_peak(counters, path)
     if path.instructions:
         first = path.instructions[0]
-        total = first_known(_dense_peak(store, first.bases[-1], first.has_sparsity), total)
+        total = first_known(_dense_peak(counters, first.bases[-1], first.has_sparsity), total)
     return first_known(total, rate)
 
 
-def _dense_total_peak(store: MetricStore, path: TensorPath) -> NDArray[np.float64]:
+def _dense_total_peak(counters: _Counters, path: TensorPath) -> NDArray[np.float64]:
     factor = 1.0 / _SPARSE if path.is_total_peak_sparse else 1.0
     base = path.bases[-1]
-    off = metric(store, f"{base}_sparsity_off.sum.peak_sustained")
-    return first_known(off, metric(store, f"{base}.sum.peak_sustained") * factor)
+    off = counters.peak(f"{base}_sparsity_off")
+    return first_known(off, counters.peak(base) * factor)
 
 
-def _dense_peak(store: MetricStore, base: str, has_sparsity: bool) -> NDArray[np.float64]:
+def _dense_peak(counters: _Counters, base: str, has_sparsity: bool) -> NDArray[np.float64]:
     suffix = "_sparsity_off" if has_sparsity else ""
-    return metric(store, f"{base}{suffix}.sum.peak_sustained")
+    return counters.peak(f"{base}{suffix}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nsightlens.devices.products import PRODUCTS, product_class_of, product_of
+from nsightlens.devices.products import product_class_of, product_of, products
 from nsightlens.devices.rates import RATES
 
 
@@ -13,9 +13,14 @@ def test_a_product_is_found_by_its_exact_name_only() -> None:
     plain, sxm = product_of("NVIDIA H100"), product_of("NVIDIA H100 80GB HBM3")
     assert plain is not None
     assert sxm is not None
-    assert (plain.bandwidth_gb_per_s, sxm.bandwidth_gb_per_s) == (2446.8, 3352.3)
-    assert product_of("H100") is None
+    assert (plain.bandwidth_gb_per_s, sxm.bandwidth_gb_per_s) == (2446.848, 3352.32)
+    assert product_of("NVIDIA H100 80GB") is None
     assert product_of(None) is None
+
+
+def test_an_older_driver_leaves_out_the_vendor() -> None:
+    """The same card is called NVIDIA A100-PCIE-40GB and A100-PCIE-40GB."""
+    assert product_of("A100-PCIE-40GB") is product_of("NVIDIA A100-PCIE-40GB") is not None
 
 
 def test_a_name_of_several_products_needs_the_sm_count() -> None:
@@ -48,4 +53,30 @@ def test_the_name_tells_how_a_product_was_cut(name: str, product_class: str) -> 
 
 def test_every_product_has_an_architecture_with_rates() -> None:
     """No product names a compute capability without rates."""
-    assert {product.compute_capability for product in PRODUCTS} <= set(RATES)
+    assert {product.compute_capability for product in products()} <= set(RATES)
+
+
+def test_the_table_is_sound() -> None:
+    """Every product has a name of its own and a source, and its bandwidth is that of the sheet."""
+    names = [product.name for product in products()]
+    assert len(names) == len(set(names)) >= 108
+    for product in products():
+        assert product.source
+        assert product.driver_names
+        assert set(product.known_from.split("+")) <= {
+            "looked_up",
+            "report",
+            "techpowerup",
+            "recalled",
+        }
+        assert product.product_class in ("full", "gf", "half", "h800", "h20", "unknown")
+        assert product.bandwidth_gb_per_s == pytest.approx(product.sheet_gb_per_s, rel=0.01)
+
+
+def test_a_driver_name_of_several_products_tells_them_apart_by_sms_or_not_at_all() -> None:
+    """Only the modules for robots share a driver name."""
+    seen: dict[str, list[str]] = {}
+    for product in products():
+        for name in product.driver_names:
+            seen.setdefault(name, []).append(product.name)
+    assert {name for name, several in seen.items() if len(several) > 1} == {"Orin", "Thor"}

@@ -1,0 +1,51 @@
+"""TOML files that a user writes: measured peaks, rules for kernel names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from nsightlens.errors import SettingsFileError
+
+__all__ = ["read_toml"]
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    dict
+        Its top-level table.
+
+    Raises
+    ------
+    SettingsFileError
+        It cannot be read, or is not TOML.
+    """
+    # Loaded only here: a command without such a file has no use for a parser.
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        problem = f"is not text in UTF-8, at byte {error.start}"
+        raise SettingsFileError(str(path), problem, "TOML is written in UTF-8.") from error
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SettingsFileError(str(path), problem, "Check its name.") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsFileError(
+            str(path), f"is not TOML: {error}", "Texts stand in quotes, and [[x]] begins an entry."
+        ) from error
