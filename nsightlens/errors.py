@@ -198,24 +198,22 @@ class AmbiguousLaunchError(FilterError):
 
     Parameters
     ----------
-    asked
-        What was asked for.
+    problem
+        What was asked for and how many match, in one clause.
     matches
         The launches that match, in the order of the report.
 
     Examples
     --------
     >>> matches = [LaunchMatch("a.ncu-rep", i, "gemm", 1e3) for i in (0, 4)]
-    >>> str(AmbiguousLaunchError("'gemm'", matches))
+    >>> str(AmbiguousLaunchError("'gemm' matches 2 launches", matches))
     "'gemm' matches 2 launches: name one by its id, or say which with --nth (in Python: nth=1)."
     """
 
-    def __init__(self, asked: str, matches: Sequence[LaunchMatch]) -> None:
+    def __init__(self, problem: str, matches: Sequence[LaunchMatch]) -> None:
         self.matches = tuple(matches)
-        super().__init__(
-            f"{asked} matches {len(self.matches)} launches: name one by its id, or say which with "
-            "--nth (in Python: nth=1)."
-        )
+        remedy = "name one by its id, or say which with --nth (in Python: nth=1)"
+        super().__init__(f"{problem}: {remedy}.")
 
 
 class SettingsFileError(NsightLensError, ValueError):

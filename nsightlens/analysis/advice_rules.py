@@ -1,0 +1,402 @@
+"""The rules of advice, as a table: when one holds, and its text for each kind of kernel.
+
+``{name}`` in a text stands for a number of `nsightlens.analysis.quantities`, printed with its unit.
+The order of the table is that in which advice is given; `nsightlens.analysis.advice` takes the
+first few that hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nsightlens.analysis import thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from nsightlens.analysis.quantities import Quantities
+
+__all__ = ["RULES", "Rule"]
+
+_BUSY_PCT = 100 * thresholds.BUSY
+_SATURATED_PCT = 100 * thresholds.SATURATED
+_PART_PCT = 20.0
+"""[%] From this share on, one cause is worth a change of the code."""
+_WASTE = 1.25
+"""[1] More work than needed by this factor is worth a look."""
+_WIDE_REQUEST = 16.0
+"""[sector] A load of 16 bytes a thread touches as many when it is contiguous: more is scattered."""
+_SHORT_NS = 5_000.0
+"""[ns] A launch below this takes about as long as launching it does."""
+_TENSOR_GOOD_PCT = 70.0
+"""[%] Of the dense peak: what large library GEMMs reach; see the measured figures in the docs."""
+_FEW_FP64 = 16.0
+"""[1] Peak FP32 over peak FP64 from which FP64 units are there for compatibility only."""
+
+
+class Rule(NamedTuple):
+    """One rule.
+
+    Parameters
+    ----------
+    name
+        Names it in JSON and in tests.
+    holds
+        Whether it is worth saying of a launch. A number that is not known is NaN there, and every
+        comparison with it is false.
+    text
+        The advice by family of the kernel; ``""`` for every other one.
+    """
+
+    name: str
+    holds: Callable[[Quantities], bool]
+    text: Mapping[str, str]
+
+
+def _is(q: Quantities, column: str, *values: str) -> bool:
+    return q.text(column) in values
+
+
+def _idles(q: Quantities) -> bool:
+    return _is(q, "regime", "latency", "small_grid")
+
+
+def _limited_by(q: Quantities, *limiters: str) -> bool:
+    is_busy = 100 * q("limiter_fraction") >= _BUSY_PCT
+    return is_busy and _is(q, "limiter", *limiters)
+
+
+def _occupancy_limited_by(q: Quantities, limit: str) -> bool:
+    return (
+        _idles(q)
+        and limit in (q.text("occupancy_limiter") or "")
+        and q("theoretical_occupancy_pct") <= 50.0
+        and q("waves_per_multiprocessor") >= thresholds.FULL_WAVE
+        and q("eligible_warps_per_scheduler") < 1.0
+        # Warp-specialised matrix kernels run with few warps on purpose.
+        and not q("tensor_pipe_active_pct") >= _PART_PCT
+    )
+
+
+def _is_on_cuda_cores(q: Quantities) -> bool:
+    return (
+        _is(q, "family", "gemm")
+        and "gemv" not in (q.text("subtype") or "")
+        and q("tensor_pipe_active_pct") < 100 * thresholds.INACTIVE
+        and q("fp32_of_peak_pct") >= _PART_PCT
+        and not _limited_by(q, "dram")
+        and _has_tensor_cores(q)
+    )
+
+
+def _has_tensor_cores(q: Quantities) -> bool:
+    # The GTX 16 series is the one of 7.5 without.
+    capability = q.text("compute_capability")
+    return capability is not None and "GTX 16" not in (q.text("device_name") or "")
+
+
+def _is_at_its_tensor_roof(q: Quantities) -> bool:
+    is_tensor = (q.text("limiter") or "").startswith("tensor_")
+    return is_tensor and 100 * q("limiter_fraction") >= _TENSOR_GOOD_PCT
+
+
+_FEWER_BYTES = {
+    "decode": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. Each key and "
+    "value is read once a sequence ({arithmetic_intensity_flop_per_byte}), so a larger batch adds "
+    "bytes as fast as work: keep the KV cache in fewer bits, share heads (GQA, MLA) or prefixes",
+    "attention": "DRAM is at {dram_of_peak_pct} with {dram_bytes}: fewer bytes make this faster: "
+    "larger tiles of queries for each pass over keys and values, fewer bits",
+    "gemm": "DRAM is at {dram_of_peak_pct}: the weights are read once for all rows, so that up to "
+    "about {rows_to_ridge} times as many rows (a larger batch) take little longer "
+    "({arithmetic_intensity_flop_per_byte}, ridge {ridge_point_flop_per_byte}); weights in fewer "
+    "bits take less",
+    "gemv": "DRAM is at {dram_of_peak_pct}: a matrix-vector product reads every weight for one "
+    "row. Batch the rows into a GEMM, which reads the {dram_bytes} once for all of them, or keep "
+    "the weights in fewer bits",
+    "copy": "DRAM is at {dram_of_peak_pct}: the copy of {dram_bytes} is as fast as it can be. "
+    "What helps is not to copy: another layout, writing in place, fusing it into its neighbour",
+    "": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. Fuse with the kernel "
+    "before or after it, so that these {dram_bytes} are not written and read again, or use "
+    "narrower types",
+}
+_SATURATED_WITHOUT_FLOP = {
+    "gemm": "DRAM is at {dram_of_peak_pct}: weights are read once for all rows, so that more rows "
+    "(a larger batch) take little longer; weights in fewer bits take less",
+    "decode": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. A larger batch "
+    "adds bytes as fast as work: keep the KV cache in fewer bits, share heads (GQA, MLA) or "
+    "prefixes",
+    "": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster: fuse with the kernel "
+    "before or after it, or use narrower types",
+}
+
+RULES: tuple[Rule, ...] = (
+    # What is done and need not be.
+    Rule(
+        "padding",
+        lambda q: q("executed_per_useful_flop") >= _WASTE,
+        {
+            "": "{executed_per_useful_flop} operations are executed for each that the shape "
+            "needs: tiles are padded. Choose a tile or a shape that divides evenly"
+        },
+    ),
+    Rule(
+        "bytes_above_algorithm",
+        lambda q: q("dram_per_algorithmic_byte") >= _WASTE,
+        {
+            "": "{dram_per_algorithmic_byte} bytes pass DRAM for each that the shape needs: data "
+            "is fetched again after L2 (hit rate {l2_hit_rate_pct}) has lost it. Order blocks so "
+            "that those that share operands run together"
+        },
+    ),
+    Rule(
+        "spills",
+        lambda q: q("local_memory_pct") >= 5.0,
+        {
+            "": "{local_memory_pct} of the memory requests go to local memory: registers are "
+            "spilled ({registers_per_thread_count} a thread), or arrays are indexed at run time. "
+            "Allow more registers (launch bounds), or make the indices known when compiling"
+        },
+    ),
+    # Too little of the GPU in use.
+    Rule(
+        "small_grid",
+        lambda q: q("grid_block_count") < q("sm_count") and not _limited_by(q, "dram"),
+        {
+            "decode": "the grid has work for only {grid_block_count} of {sm_count} SMs: split the "
+            "KV sequence over more blocks (split-KV, more splits), or decode more sequences at "
+            "once",
+            "gemm": "the grid has work for only {grid_block_count} of {sm_count} SMs: split K "
+            "(split-K, stream-K), or take smaller tiles",
+            "attention": "the grid has work for only {grid_block_count} of {sm_count} SMs: "
+            "smaller tiles of queries, or split the keys",
+            "": "the grid has work for only {grid_block_count} of {sm_count} SMs: spread the work "
+            "over more blocks, or run it beside other launches (streams, a graph)",
+        },
+    ),
+    Rule(
+        "small_grid",
+        lambda q: (
+            _is(q, "regime", "small_grid") and q("waves_per_multiprocessor") < thresholds.FULL_WAVE
+        ),
+        {
+            "decode": "{waves_per_multiprocessor} waves: the grid does not fill the GPU "
+            "(occupancy {achieved_occupancy_pct}). More KV splits or sequences would",
+            "gemm": "{waves_per_multiprocessor} waves: the grid does not fill the GPU (occupancy "
+            "{achieved_occupancy_pct}). Split K or take smaller tiles",
+            "": "{waves_per_multiprocessor} waves: the grid does not fill the GPU (occupancy "
+            "{achieved_occupancy_pct}). More and smaller blocks, or more work a launch",
+        },
+    ),
+    Rule(
+        "short",
+        lambda q: q("duration_ns") <= _SHORT_NS and _idles(q),
+        {
+            "": "{duration_ns} is about what a launch itself costs: fuse it with its neighbours, "
+            "or launch it from a CUDA graph"
+        },
+    ),
+    # The roof that is reached.
+    Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _FEWER_BYTES),
+    Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _SATURATED_WITHOUT_FLOP),
+    Rule(
+        "cuda_cores_in_a_gemm",
+        _is_on_cuda_cores,
+        {
+            "": "the tensor pipe was active {tensor_pipe_active_pct}, FP32 units reach "
+            "{fp32_of_peak_pct}: where TF32 or 16-bit operands are exact enough, tensor cores "
+            "have several times that peak"
+        },
+    ),
+    Rule(
+        "mma_sync_on_hopper",
+        lambda q: (
+            q("mma_sync_pct") >= 50.0
+            and (q.text("limiter") or "").startswith("tensor_")
+            and 100 * q("limiter_fraction") >= 50.0
+        ),
+        {
+            "": "{mma_sync_pct} of the tensor work is done by mma.sync, whose peak is two thirds "
+            "of that of wgmma: a kernel built for sm_90a has the higher roof"
+        },
+    ),
+    Rule(
+        "tensor_roof",
+        _is_at_its_tensor_roof,
+        {
+            "": "tensor cores are at {limiter_of_peak_pct} of their dense peak, which is what "
+            "good libraries reach: faster only with fewer operations or fewer bits an operand"
+        },
+    ),
+    Rule(
+        "few_fp64_units",
+        lambda q: _limited_by(q, "fp64") and q("fp32_peak_over_fp64_peak") >= _FEW_FP64,
+        {
+            "": "FP64 units are at {fp64_of_peak_pct}, and this GPU has "
+            "{fp32_peak_over_fp64_peak} times as much FP32: use FP32 where it is exact enough; "
+            "look for constants such as 1.0 that make an expression FP64 by accident"
+        },
+    ),
+    Rule(
+        "unfused_fp64",
+        lambda q: _limited_by(q, "fp64") and q("unfused_fp64_pct") >= 50.0,
+        {
+            "": "{unfused_fp64_pct} of the FP64 instructions are additions or multiplications "
+            "alone: written as multiply-adds, two cost one"
+        },
+    ),
+    Rule(
+        "unfused_fp32",
+        lambda q: _limited_by(q, "fp32", "fma") and q("unfused_fp32_pct") >= 50.0,
+        {
+            "": "{unfused_fp32_pct} of the FP32 instructions are additions or multiplications "
+            "alone: written as multiply-adds, two cost one"
+        },
+    ),
+    Rule(
+        "bank_conflicts",
+        lambda q: (
+            q("bank_conflicts_pct") >= _PART_PCT
+            and (_limited_by(q, "l1") or _is(q, "top_stall", "short_scoreboard", "mio_throttle"))
+        ),
+        {
+            "": "{bank_conflicts_pct} of the shared-memory wavefronts are bank conflicts, and L1 "
+            "with shared memory is at {l1_of_peak_pct}: pad or swizzle the layout in shared memory"
+        },
+    ),
+    Rule(
+        "excess_sectors",
+        lambda q: q("excess_sectors_pct") >= _PART_PCT and _is(q, "bound", "memory"),
+        {
+            "": "{excess_sectors_pct} of the sectors that global accesses touch are not needed: "
+            "neighbouring threads do not access neighbouring addresses. Change the layout or go "
+            "through shared memory"
+        },
+    ),
+    Rule(
+        "scattered_loads",
+        lambda q: q("sectors_per_load_request") > _WIDE_REQUEST and _is(q, "bound", "memory"),
+        {
+            "": "a load of a warp touches {sectors_per_load_request} sectors on average, and "
+            "contiguous threads need at most 16: change the layout, or go through shared memory"
+        },
+    ),
+    Rule(
+        "atomics",
+        lambda q: q("atomics_pct") >= 10.0,
+        {
+            "": "{atomics_pct} of the global requests are atomics: add up within a warp or block "
+            "first, and write once"
+        },
+    ),
+    Rule(
+        "l2_roof",
+        lambda q: _limited_by(q, "l2"),
+        {
+            "": "L2 is at {l2_of_peak_pct} of its peak: keep more in shared memory and registers, "
+            "with larger tiles or several elements a thread, so that less passes L2"
+        },
+    ),
+    Rule(
+        "l1_roof",
+        lambda q: _limited_by(q, "l1"),
+        {
+            "gemm": "L1 with shared memory is at {l1_of_peak_pct} of its peak: larger tiles in "
+            "registers use each operand more often, and wider accesses (ldmatrix, 16 bytes) move "
+            "more at a time",
+            "": "L1 with shared memory is at {l1_of_peak_pct} of its peak: access 16 bytes a "
+            "thread, keep values in registers, use each more often once it is loaded",
+        },
+    ),
+    Rule(
+        "xu_roof",
+        lambda q: _limited_by(q, "xu"),
+        {
+            "": "the special-function pipe is at {xu_of_peak_pct}: fewer exp, log, sine, division "
+            "and type conversions, or approximations of them in FMA"
+        },
+    ),
+    Rule(
+        "issue_roof",
+        lambda q: _limited_by(q, "issue", "integer"),
+        {
+            "": "{issue_of_peak_pct} of the issue slots are used: fewer instructions make this "
+            "faster: vector loads, unrolling, index arithmetic out of the loop"
+        },
+    ),
+    # Nothing is busy, and there are blocks enough: latency.
+    Rule(
+        "tail",
+        lambda q: q("tail_loss_pct") >= _PART_PCT,
+        {
+            "gemm": "{waves_per_multiprocessor} waves: with blocks of equal length, SMs idle for "
+            "up to {tail_loss_pct} of the time at the end. A tile size that fills whole waves, or "
+            "stream-K, avoids that",
+            "": "{waves_per_multiprocessor} waves: with blocks of equal length, SMs idle for up "
+            "to {tail_loss_pct} of the time at the end. Smaller blocks, or as many as fit at once "
+            "that loop over the work, avoid that",
+        },
+    ),
+    Rule(
+        "registers",
+        lambda q: _occupancy_limited_by(q, "registers"),
+        {
+            "": "{registers_per_thread_count} registers a thread allow "
+            "{theoretical_occupancy_pct} occupancy, and {eligible_warps_per_scheduler} warps are "
+            "ready to issue: fewer registers (launch bounds) give more warps, more independent "
+            "loads a thread need none"
+        },
+    ),
+    Rule(
+        "shared_memory",
+        lambda q: _occupancy_limited_by(q, "shared_mem"),
+        {
+            "": "{shared_memory_per_block_bytes} of shared memory a block allow "
+            "{theoretical_occupancy_pct} occupancy, and {eligible_warps_per_scheduler} warps are "
+            "ready to issue: smaller tiles give more warps, more stages need none"
+        },
+    ),
+    Rule(
+        "block_size",
+        lambda q: (
+            _occupancy_limited_by(q, "blocks") and q("block_thread_count") < 128  # 4 warps
+        ),
+        {
+            "": "blocks of {block_thread_count} threads allow {theoretical_occupancy_pct} "
+            "occupancy, because the number of blocks an SM holds is limited: take larger blocks"
+        },
+    ),
+    Rule(
+        "loads_in_flight",
+        lambda q: _idles(q) and q("stalled_for_data_pct") >= 30.0,
+        {
+            "": "warps wait {stalled_for_data_pct} of their time for data while DRAM is at "
+            "{dram_of_peak_pct}: put more loads in flight (16 bytes a thread, unrolling, "
+            "asynchronous copies) before the first use"
+        },
+    ),
+    Rule(
+        "divergence",
+        lambda q: q("threads_per_instruction") < 24 and _is(q, "bound", "compute"),
+        {
+            "": "{threads_per_instruction} of 32 threads are active in an instruction on average: "
+            "branches or short loops leave lanes idle. Sort or regroup the work"
+        },
+    ),
+    Rule(
+        "clock_dependent",
+        lambda q: bool(q.label.get("clock_dependent")),
+        {
+            "": "compute-bound at {sm_clock_hz}, memory-bound at the boost clock "
+            "({boost_clock_hz}): profile with --clock-control none before choosing what to change"
+        },
+    ),
+    Rule(
+        "dram_headroom",
+        lambda q: _limited_by(q, "dram") and q("dram_of_peak_pct") < _SATURATED_PCT,
+        {
+            "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
+            "(16 bytes a thread, more elements a thread)"
+        },
+    ),
+)
+"""Every rule, the most promising first."""

@@ -1,0 +1,279 @@
+"""The arithmetic behind the label of one launch, step by step with its numbers.
+
+From the rows of ``labels``, ``resources`` and ``rooflines`` to sentences: nothing is computed here
+but the quotients that are shown. A step that the launch has no numbers for is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nsightlens.analysis import thresholds
+from nsightlens.analysis.phrase import percent
+from nsightlens.analysis.resource_words import resource_words
+from nsightlens.units import format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["Step", "confidence_causes", "steps"]
+
+Row = dict[str, Any]
+
+_LEVEL_WORDS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+_EVIDENCE = {
+    "counters": "operations of every pipe in use and DRAM bytes were counted",
+    "throughput": "percentages of peak of pipes and memory levels; the operations were not all "
+    "counted",
+    "analytic": "operations and bytes of the annotated shape, over the measured duration",
+    "none": "nothing that decides was measured",
+}
+_VERDICT_WORDS = {
+    "high_throughput": "both sides are well used",
+    "balanced": "compute and memory are balanced",
+    "compute": "compute-bound",
+    "memory": "memory-bound",
+    "latency": "latency, no side",
+    "small_grid": "small grid, no side",
+}
+
+
+class Step(NamedTuple):
+    """One step: its name and what it says, with the numbers in it."""
+
+    name: str
+    text: str
+
+
+def steps(
+    launch: Row, label: Row, resources: Sequence[Row], rooflines: Sequence[Row]
+) -> tuple[Step, ...]:
+    """Return the steps from measured work to the label.
+
+    Parameters
+    ----------
+    launch, label
+        Rows of ``launches`` and ``labels``.
+    resources, rooflines
+        Rows of these tables, of this launch.
+
+    Returns
+    -------
+    tuple of Step
+        In the order in which the label is made; empty for a failed collection.
+    """
+    if label["failed_launch_count"]:
+        return ()
+    dram = next((row for row in rooflines if row["level"] == "dram"), {})
+    found = [
+        *(Step("time", text) for text in _times(launch, label, resources, dram)),
+        Step("sides", _sides(label, resources)),
+        Step("regime", _regime(launch, label)),
+        Step("roofline", _roofline(label, dram)),
+        Step("levels", _levels(rooflines)),
+        Step("clock", _clock(label)),
+        Step("evidence", _evidence(label)),
+        Step("nvidia", _nvidia(label)),
+    ]
+    return tuple(step for step in found if step.text)
+
+
+def _percent(fraction: float | None) -> str:
+    """Return a fraction as the reason of a label writes it."""
+    text: str = percent(np.array([np.nan if fraction is None else fraction]))[0].as_py()
+    return text or "not known"
+
+
+def _times(launch: Row, label: Row, resources: Sequence[Row], roofline: Row) -> Iterator[str]:
+    """Say how the time of each resource that matters comes about: work over peak."""
+    duration = label["duration_ns"]
+    whole = format_quantity(duration, "ns")
+    shown = _that_matter(resources)
+    for row in shown:
+        time = format_quantity(row["roofline_time_ns"], "ns")
+        share = f"{time} of {whole} = {_percent(row['fraction_of_peak'])}"
+        yield f"t({row['resource']}) = {_quotient(row)}{share}"
+    name, peak = roofline.get("resource"), roofline.get("peak_flop_per_s")
+    work = launch.get(f"{name}_flop_count")
+    if name in [row["resource"] for row in shown if _is_counted(row)] or not (work and peak):
+        return
+    # Active for longer than its operations need: the classical roofline compares the latter.
+    time_ns = 1e9 * work / peak
+    quotient = f"{format_quantity(work, 'FLOP')} / {format_quantity(peak, 'FLOP/s')}"
+    share = _percent(time_ns / duration) if duration else "not known"
+    yield f"t({name}, counted) = {quotient} = {format_quantity(time_ns, 'ns')} = {share}"
+
+
+def _is_counted(row: Row) -> bool:
+    return row["measured_by"] == "counter" and bool(row["work"]) and bool(row["peak_per_s"])
+
+
+def _quotient(row: Row) -> str:
+    if not _is_counted(row):
+        return "time active = "
+    unit = row["work_unit"] or ""
+    work = format_quantity(row["work"], unit)
+    return f"{work} / {format_quantity(row['peak_per_s'], f'{unit}/s')} = "
+
+
+def _that_matter(resources: Sequence[Row]) -> list[Row]:
+    """Return the busiest of each side, DRAM, and the largest counted operations."""
+    ranked = [row for row in resources if row["fraction_of_peak"]]
+    wanted: list[Row] = []
+    for side in ("memory", "compute"):
+        wanted += [row for row in ranked if row["side"] == side][:1]
+    wanted += [row for row in ranked if row["resource"] == "dram"]
+    wanted += [row for row in ranked if row["work_unit"] == "FLOP" and _is_counted(row)][:1]
+    names = {row["resource"] for row in wanted}
+    return [row for row in ranked if row["resource"] in names]
+
+
+def _sides(label: Row, resources: Sequence[Row]) -> str:
+    """Compare the two sides, or say which of them is not known."""
+    words, top = [], {}
+    for side in ("memory", "compute"):
+        rows = [row for row in resources if row["side"] == side and row["fraction_of_peak"]]
+        if rows:
+            best = max(rows, key=lambda row: row["fraction_of_peak"])
+            top[side] = best["fraction_of_peak"]
+            words.append(f"{side} {_percent(top[side])} ({resource_words(best['resource'])})")
+        else:
+            words.append(f"{side} not measured")
+    known = f"{words[0]}, {words[1]}"
+    if label["bound"] == "unknown":
+        return f"{known}: not enough to say which is larger -> unknown"
+    limiter = resource_words(label["limiter"]) if label["limiter"] else "unknown"
+    relation = _relation(label["bound"], top)
+    return f"{known}{relation} -> {label['bound']}-bound, limiter {limiter}"
+
+
+def _relation(bound: str, top: Mapping[str, float]) -> str:
+    if len(top) < 2:
+        return ", and no more than that can be there"
+    larger = max(top, key=lambda side: top[side])
+    return "" if larger == bound else f"; {larger} is within rounding or not all of it is real work"
+
+
+def _regime(launch: Row, label: Row) -> str:
+    fraction = label["limiter_fraction"]
+    if fraction is None or label["regime"] == "unknown":
+        return ""
+    busy = _percent(thresholds.BUSY)
+    words = {
+        "saturated": f"{_percent(fraction)} is at or above {busy} -> saturated: it explains the "
+        "time",
+        "balanced": f"{_percent(fraction)} is between {busy} and {_percent(thresholds.SATURATED)}, "
+        f"the other side within {100 * thresholds.BALANCE_MARGIN:.0f} points -> balanced",
+        "latency": f"{_percent(fraction)} is below {busy}{_waves(launch, 'at least')} -> latency: "
+        "nothing is used up, warps wait",
+        "small_grid": f"{_percent(fraction)} is below {busy}{_waves(launch, 'less than')} -> small "
+        "grid",
+    }
+    return words[label["regime"]]
+
+
+def _waves(launch: Row, relation: str) -> str:
+    waves = launch["waves_per_multiprocessor"]
+    if waves is None:
+        return ""
+    return f", {format_quantity(waves, '1')} waves ({relation} {thresholds.FULL_WAVE:.0f})"
+
+
+def _roofline(label: Row, dram: Row) -> str:
+    """Compare arithmetic intensity with the ridge point."""
+    intensity, ridge = (
+        label[f"{name}_flop_per_byte"] for name in ("arithmetic_intensity", "ridge_point")
+    )
+    answer = label["roofline_bound"]
+    if intensity is None or ridge is None:
+        if answer == "unknown":
+            return "classical roofline: operations or DRAM bytes were not counted -> unknown"
+        return f"classical roofline: by percentages of peak -> {answer}"
+    text = f"classical roofline: {format_quantity(intensity, 'FLOP/B')} against a ridge at "
+    text += format_quantity(ridge, "FLOP/B")
+    if dram.get("peak_flop_per_s") and dram["peak_bytes_per_s"]:
+        flops = format_quantity(dram["peak_flop_per_s"], "FLOP/s")
+        text += f" ({flops} / {format_quantity(dram['peak_bytes_per_s'], 'B/s')})"
+    text += f" -> {answer}"
+    if label["bound_ratio"] is not None:
+        text += f"; t(FLOP) / t(dram) = {format_quantity(label['bound_ratio'], '1')}"
+    return text
+
+
+def _levels(rooflines: Sequence[Row]) -> str:
+    """Say the same at every level of memory, where more than DRAM is known."""
+    known = [row for row in rooflines if row["ridge_point_flop_per_byte"] is not None]
+    if len(known) < 2:
+        return ""
+    parts = [
+        f"{_LEVEL_WORDS.get(row['level'], row['level'])} "
+        f"{format_quantity(row['arithmetic_intensity_flop_per_byte'], '1')} of "
+        f"{format_quantity(row['ridge_point_flop_per_byte'], '1')} ({row['roofline_bound']})"
+        for row in known
+        if row["arithmetic_intensity_flop_per_byte"] is not None
+    ]
+    return f"FLOP/B of the ridge, by level: {', '.join(parts)}"
+
+
+def _clock(label: Row) -> str:
+    boost = label["ridge_point_boost_flop_per_byte"]
+    if boost is None or label["clock_dependent"] is None:
+        return ""
+    at = f"at the boost clock the ridge is at {format_quantity(boost, 'FLOP/B')}"
+    if label["clock_dependent"]:
+        return f"{at} -> memory: the answer depends on the clock"
+    return f"{at}: the answer stays"
+
+
+def _evidence(label: Row) -> str:
+    if label["bound"] == "unknown":
+        return ""
+    evidence = f"evidence {label['evidence']}: {_EVIDENCE[label['evidence']]}"
+    causes = confidence_causes(label["reason"])
+    because = f" because {causes}" if causes else ""
+    return f"{evidence}; confidence {label['confidence']}{because}"
+
+
+def confidence_causes(reason: str | None) -> str:
+    """Return what lowered the confidence, as the reason of a label says it.
+
+    Examples
+    --------
+    >>> confidence_causes("memory-bound: DRAM 91 %; confidence medium: the sides are close")
+    'the sides are close'
+    """
+    clause = _clause(reason, "confidence medium: ", "confidence low: ")
+    return clause.partition(": ")[2]
+
+
+def _clause(reason: str | None, *beginnings: str) -> str:
+    """Return the clause of a reason that begins so, "" where there is none."""
+    clauses = (reason or "").split("; ")
+    return next((clause for clause in clauses if clause.startswith(beginnings)), "")
+
+
+def _nvidia(label: Row) -> str:
+    """Say NVIDIA's verdict beside ours, and where they part."""
+    computed, stored = label["nvidia_verdict"], label["nvidia_stored_verdict"]
+    verdict = computed or stored
+    if verdict is None:
+        return ""
+    text = f"NVIDIA's SpeedOfLight rule: {_VERDICT_WORDS[verdict]}"
+    if computed and stored:
+        text += ", as stored" if stored == computed else f", while the report stores {stored}"
+    elif stored:
+        text += ", as stored in the report"
+    parting = _clause(label["reason"], "NVIDIA's rule says")
+    return f"{text}; {f'we part: {parting}' if parting else _agreement(label, verdict)}"
+
+
+def _agreement(label: Row, verdict: str) -> str:
+    if label["bound"] == "unknown":
+        return "we do not say so without its parts"
+    if verdict in ("compute", "memory"):
+        return "we agree" if label["bound"] == verdict else f"ours says {label['bound']}"
+    if verdict in ("latency", "small_grid") and label["regime"] in ("latency", "small_grid"):
+        return f"we agree that nothing is used up; {label['bound']} is the busier side"
+    return f"ours names the busier side: {label['bound']}"
