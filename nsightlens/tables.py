@@ -327,24 +327,53 @@ RESOURCES: tuple[Column, ...] = (
     _category(
         "measured_by", "counter (work was counted) or activity (percent of peak of the unit)"
     ),
+    _category(
+        "busiest_counter",
+        "percent-of-peak counter that gives the activity its value: the busiest part of the unit;"
+        " null where work was counted, nothing was active, or only the maximum over parts is known",
+    ),
 )
 
 ROOFLINES: tuple[Column, ...] = (
     *_KEY,
     _category("level", "memory level that the bytes passed: dram, l2 or l1"),
-    _category("resource", "data type with the largest roofline time, whose peak is the flat roof"),
+    _category(
+        "resource",
+        "data type with the largest roofline time, whose peak is the flat roof; null where not every"
+        " operation was counted",
+    ),
     _real("flop_count", "FLOP", "floating-point and tensor operations of every data type"),
     _real("level_bytes", "B", "bytes at this level"),
-    _real("arithmetic_intensity_flop_per_byte", "FLOP/B", "operations per byte at this level"),
+    _category(
+        "bytes_counted",
+        "where in the level they were counted: transferred (DRAM); returned (sent back by L2 to the"
+        " SMs, by L1 to registers, as in NVIDIA's rooflines); looked_up (sectors of loads and"
+        " stores); annotated. peak_bytes_per_s is that of the same path",
+    ),
+    _real("arithmetic_intensity_flop_per_byte", "FLOP/B", "flop_count over level_bytes"),
     _real("ridge_point_flop_per_byte", "FLOP/B", "peak_flop_per_s over peak_bytes_per_s"),
     _real("peak_flop_per_s", "FLOP/s", "flat roof: peak of the resource"),
     _real("peak_bytes_per_s", "B/s", "slanted roof: peak bandwidth of the level"),
     _category("peak_flop_source", "where the flat roof comes from: see resources"),
     _category("peak_bytes_source", "where the slanted roof comes from: see resources"),
-    _real("attainable_flop_per_s", "FLOP/s", "min(flat roof, intensity x slanted roof)"),
+    _real(
+        "attainable_flop_per_s",
+        "FLOP/s",
+        "flop_count over the larger roofline time, that of the resource or of the bytes; for one data"
+        " type min(flat roof, intensity x slanted roof)",
+    ),
     _real("achieved_flop_per_s", "FLOP/s", "operations over duration"),
-    _real("fraction_of_roof", "1", "achieved over attainable"),
-    _category("roofline_bound", "memory left of this level's ridge point, compute right of it"),
+    _real(
+        "fraction_of_roof",
+        "1",
+        "the larger of the two roofline times over duration: achieved over attainable",
+    ),
+    _real("fraction_of_bandwidth", "1", "roofline time of the bytes over duration"),
+    _category(
+        "roofline_bound",
+        "which of the two roofline times is larger: memory left of this level's ridge point, compute"
+        " right of it, or unknown",
+    ),
 )
 
 LABELS: tuple[Column, ...] = (

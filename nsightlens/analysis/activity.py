@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from nsightlens.metric_store import MetricStore
 
-__all__ = ["PARTS", "Activity", "Part", "measure_activity", "part_of"]
+__all__ = ["PARTS", "Activity", "Part", "counter_fractions", "measure_activity", "part_of"]
 
 _SUFFIX = ".avg.pct_of_peak_sustained_elapsed"
 _BREAKDOWNS = {
@@ -139,12 +139,27 @@ def part_of(counter: str) -> Part:
     return next(part for pattern, part in _COMPILED if pattern.match(name))
 
 
-def measure_activity(store: MetricStore) -> Activity:
-    """Read the percent-of-peak counters of all launches."""
-    lists = {side: _listed_counters(store, name) for side, name in _BREAKDOWNS.items()}
+def counter_fractions(store: MetricStore) -> dict[str, NDArray[np.float64]]:
+    """Return every percent-of-peak counter of a part [1], by its name. Each of shape (n,)."""
+    return _fractions(store, _counter_lists(store))
+
+
+def _counter_lists(store: MetricStore) -> dict[str, list[_CounterList]]:
+    return {side: _listed_counters(store, name) for side, name in _BREAKDOWNS.items()}
+
+
+def _fractions(
+    store: MetricStore, lists: dict[str, list[_CounterList]]
+) -> dict[str, NDArray[np.float64]]:
     listed = (name for found in lists.values() for one in found for name in one.counters)
     counters = dict.fromkeys([*_ALWAYS, *listed])
-    values = {name: metric(store, name) / 100.0 for name in counters if name in store.index_of}
+    return {name: metric(store, name) / 100.0 for name in counters if name in store.index_of}
+
+
+def measure_activity(store: MetricStore) -> Activity:
+    """Read the percent-of-peak counters of all launches."""
+    lists = _counter_lists(store)
+    values = _fractions(store, lists)
     fraction: dict[str, NDArray[np.float64]] = {}
     for name, value in values.items():
         resource = part_of(name).resource

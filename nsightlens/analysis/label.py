@@ -23,7 +23,11 @@ __all__ = [
     "EVIDENCES",
     "REGIMES",
     "Decision",
+    "classical_bound",
+    "counted_flop",
     "decide",
+    "flat_roof",
+    "largest_flop",
     "side_maximum",
 ]
 
@@ -120,9 +124,9 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
     limiter = _limiter(fraction, bound)
     rows = np.arange(len(usage))
     flop = _FlopTime(usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0))
-    flop_resource = _largest_flop(usage)
-    roofline = _roofline_bound(flop, usage.dram_ns)
-    ridge = _ridge_point(usage, flop_resource)
+    flop_resource = largest_flop(usage)
+    roofline = classical_bound(flop.low, flop.high, usage.dram_ns)
+    ridge = _quotient(flat_roof(usage, flop_resource), usage.peak_per_s[INDEX["dram"]])
     top = np.fmax(compute, memory)
     return Decision(
         bound=bound,
@@ -139,7 +143,7 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
         bound_ratio=np.where(
             flop.is_exact & (roofline != UNKNOWN), _quotient(flop.low, usage.dram_ns), np.nan
         ),
-        arithmetic_intensity=_arithmetic_intensity(usage),
+        arithmetic_intensity=_quotient(counted_flop(usage), usage.work[INDEX["dram"]]),
         ridge_point=ridge,
         ridge_point_boost=_quotient(ridge, usage.boost_ratio),
         clock_dependent=_clock_dependent(roofline, flop, usage),
@@ -221,16 +225,35 @@ class _FlopTime(NamedTuple):
         return exact
 
 
-def _largest_flop(usage: Usage) -> NDArray[np.intp]:
+def largest_flop(usage: Usage) -> NDArray[np.intp]:
+    """Return the row of the data type with the largest time, -1 where not all were counted."""
     counted = np.nan_to_num(usage.flop_ns)
     # With no floating-point work at all the roof that stands for it is that of FP32.
     resource = np.where(counted.max(axis=0) == 0, INDEX["fp32"], _first_largest(counted))
     return np.where(usage.has_flop_counts, resource, -1)
 
 
-def _roofline_bound(flop: _FlopTime, dram: NDArray[np.float64]) -> NDArray[np.int8]:
-    is_memory = (dram > 0) & ~_is_at_least(flop.high, dram) & ~np.isnan(flop.high)
-    is_compute = (flop.low > 0) & _is_at_least(flop.low, dram)
+def classical_bound(
+    flop_low_ns: NDArray[np.float64],
+    flop_high_ns: NDArray[np.float64],
+    level_ns: NDArray[np.float64],
+) -> NDArray[np.int8]:
+    """Compare the time for floating-point work with that for the bytes of a memory level.
+
+    Parameters
+    ----------
+    flop_low_ns, flop_high_ns
+        [ns] Bounds of the largest roofline time of one data type. Shape (n,).
+    level_ns
+        [ns] Roofline time of the bytes; NaN where unknown. Shape (n,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Codes into `BOUNDS`, unknown where the bounds do not decide. Shape (n,).
+    """
+    is_memory = (level_ns > 0) & ~_is_at_least(flop_high_ns, level_ns) & ~np.isnan(flop_high_ns)
+    is_compute = (flop_low_ns > 0) & _is_at_least(flop_low_ns, level_ns)
     return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
 
 
@@ -243,21 +266,22 @@ def _clock_dependent(
     return np.where(is_unknown, np.nan, turns)
 
 
-def _arithmetic_intensity(usage: Usage) -> NDArray[np.float64]:
+def counted_flop(usage: Usage) -> NDArray[np.float64]:
+    """Return the operations of every data type [FLOP], NaN where some were not counted."""
     work = usage.work[: len(FLOP_RESOURCES)]
     total = np.nansum(work, axis=0)
     is_known = usage.has_flop_counts & ~np.isnan(work).all(axis=0)
-    return _quotient(np.where(is_known, total, np.nan), usage.work[INDEX["dram"]])
+    return np.where(is_known, total, np.nan)
 
 
-def _ridge_point(usage: Usage, flop_resource: NDArray[np.intp]) -> NDArray[np.float64]:
+def flat_roof(usage: Usage, flop_resource: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the peak [FLOP/s] of the data type with the largest time, NaN where it is not one."""
     rows = np.arange(len(usage))
     peak = usage.peak_per_s[flop_resource, rows]
     # Between two peaks there is no one ridge.
     low, high = (one[flop_resource, rows] for one in (usage.flop_low_ns, usage.flop_high_ns))
     is_open = (high > low * thresholds.EXPLAINED_AGGREGATE) & ~usage.is_analytic
-    peak = np.where((flop_resource < 0) | is_open, np.nan, peak)
-    return _quotient(peak, usage.peak_per_s[INDEX["dram"]])
+    return np.where((flop_resource < 0) | is_open, np.nan, peak)
 
 
 def _regime(

@@ -24,7 +24,8 @@ FULL_RATE = "full"
 class Rate(NamedTuple):
     """One rate: ``value`` [FLOP, op or byte per SM and SM cycle], its confidence and source.
 
-    ``l2`` alone is per L2 slice and L2 cycle. A value of 0 means that the chip has no such unit.
+    ``l2`` (what is looked up) and ``l2_returned`` (to the SMs) are per L2 slice and L2 cycle. A
+    value of 0 means that the chip has no such unit.
     """
 
     value: float
@@ -61,72 +62,76 @@ RATES: dict[str, dict[str, Rate]] = {
         **_rates("A", _NCU, fp64=64, fp32=128),
         **_rates("B", _SHEET, fp16=256, l1=128),
         **_tensor("B", _SHEET, 1024),
-        **_rates("B", _MEASURED, l2=32),
+        **_rates("B", _MEASURED, l2_returned=32),
+        **_rates("D", _ANALOGY, l2=32),
     },
     "7.2": {
-        **_rates("D", _ANALOGY, fp64=4, l1=128, l2=32),
+        **_rates("D", _ANALOGY, fp64=4, l1=128, l2=32, l2_returned=32),
         **_rates("B", _SHEET, fp32=128),
         **_rates("C", _SHEET, fp16=256),
         **_tensor("C", _SHEET, 1024, int8=2048),
     },
     "7.5": {
-        **_rates("A", _NCU, fp64=4, fp32=128, fp16=256, l1=128, l2=32),
+        **_rates("A", _NCU, fp64=4, fp32=128, fp16=256, l1=128, l2_returned=32),
+        **_rates("D", _ANALOGY, l2=32),
         **_tensor("A", _NCU, 1024, int8=2048, int4=4096, int1=16384),
     },
     "8.0": {
-        **_rates("A", _NCU, fp64=64, fp32=128, fp16=512, l1=128, l2=64),
+        # Versions of ncu until 2021 say 64 for look-ups.
+        **_rates("A", _NCU, fp64=64, fp32=128, fp16=512, l1=128, l2=96, l2_returned=64),
         **_tensor(
             "A", _NCU, 2048, bf16=2048, tf32=1024, int8=4096, int4=8192, int1=32768, fp64=128
         ),
     },
     "8.6": {
-        **_rates("A", _NCU, fp64=4, fp32=256, fp16=256, l1=128),
-        **_rates("B", _MEASURED, l2=32),
+        **_rates("A", _NCU, fp64=4, fp32=256, fp16=256, l1=128, l2=32),
+        **_rates("B", _MEASURED, l2_returned=32),
         **_tensor("B", _SHEET, 1024, bf16=1024, tf32=512, int8=2048, int4=4096),
         **_rates("D", _ANALOGY, tensor_int1=16384),
     },
     "8.7": {
         **_rates("C", _MEASURED, fp64=4, fp32=256, fp16=512),
-        **_rates("D", _ANALOGY, l1=128, l2=32),
+        **_rates("D", _ANALOGY, l1=128, l2=32, l2_returned=32),
         **_tensor("D", _SHEET, 2048, bf16=2048, tf32=1024, int8=4096, int4=8192),
     },
     "8.9": {
         **_rates("A", _NCU, fp64=4, fp32=256),
         **_rates("B", _MEASURED, fp16=256, l1=128),
-        **_rates("C", _MEASURED, l2=64),
+        **_rates("C", _MEASURED, l2_returned=64),
+        **_rates("D", _ANALOGY, l2=64),
         **_tensor("B", _SHEET, 1024, bf16=1024, tf32=512, fp8=2048, int8=2048, int4=4096),
     },
     "9.0": {
-        **_rates("A", _NCU, fp64=128, fp32=256, fp16=512, l1=128, l2=64),
+        **_rates("A", _NCU, fp64=128, fp32=256, fp16=512, l1=128, l2=96, l2_returned=64),
         **_tensor("A", _NCU, 4096, bf16=4096, tf32=2048, fp8=8192, int8=8192, int1=65536, fp64=256),
     },
     "10.0": {
         **_rates("B", _SHEET, fp64=128, fp32=256),
         **_rates("C", _MEASURED, fp16=256),
-        **_rates("D", _ANALOGY, l1=128, l2=64),
+        **_rates("D", _ANALOGY, l1=128, l2=96, l2_returned=64),
         **_tensor("B", _SHEET, 8192, bf16=8192, tf32=4096, fp8=16384, fp4=32768, int8=16384),
         **_rates("C", _SHEET, tensor_fp64=128),
     },
     "10.3": {
         **_rates("B", _SHEET, fp64=4, fp32=256),
         **_rates("C", _MEASURED, fp16=256),
-        **_rates("D", _ANALOGY, l1=128, l2=64),
+        **_rates("D", _ANALOGY, l1=128, l2=96, l2_returned=64),
         **_tensor("B", _SHEET, 8192, bf16=8192, tf32=4096, fp8=16384),
         **_rates("C", _SHEET, tensor_fp4=49152, tensor_int8=512, tensor_fp64=4),
     },
     "11.0": {
         **_rates("C", _SHEET, fp32=256),
-        **_rates("D", _ANALOGY, fp64=4, fp16=256, l1=128, l2=64),
+        **_rates("D", _ANALOGY, fp64=4, fp16=256, l1=128, l2=96, l2_returned=64),
         **_tensor("C", _SHEET, 8192, bf16=8192, tf32=4096, fp8=16384, fp4=32768, int8=16384),
     },
     "12.0": {
         **_rates("B", _SHEET, fp64=4, fp32=256, fp16=256),
-        **_rates("D", _ANALOGY, l1=128, l2=64),
+        **_rates("D", _ANALOGY, l1=128, l2=64, l2_returned=64),
         **_tensor("B", _SHEET, 1024, bf16=1024, tf32=512, fp8=2048, fp4=4096, int8=2048),
     },
     "12.1": {
         **_rates("C", _SHEET, fp32=256),
-        **_rates("D", _ANALOGY, fp64=4, fp16=256, l1=128, l2=64),
+        **_rates("D", _ANALOGY, fp64=4, fp16=256, l1=128, l2=64, l2_returned=64),
         **_tensor("D", _ANALOGY, 1024, bf16=1024, tf32=512, fp8=2048, fp4=4096, int8=2048),
     },
 }
@@ -149,7 +154,7 @@ def rate_of(compute_capability: str, resource: str, product_class: str = FULL_RA
     compute_capability
         Such as ``"9.0"``.
     resource
-        ``fp64``, ``fp32``, ``fp16``, ``tensor_fp16``, ..., ``l1`` or ``l2``.
+        ``fp64``, ``fp32``, ``fp16``, ``tensor_fp16``, ..., ``l1``, ``l2`` or ``l2_returned``.
     product_class
         How the product was cut: ``full``; ``gf`` (GeForce: tensor rates with fp32 accumulate are
         halved); ``half`` (all tensor rates are halved); ``h800`` (fp64 cut); ``h20`` (fp64 cut,
@@ -158,7 +163,7 @@ def rate_of(compute_capability: str, resource: str, product_class: str = FULL_RA
     Returns
     -------
     float or None
-        [FLOP, op or byte per SM and SM cycle; for ``l2`` byte per slice and L2 cycle] The rate;
+        [FLOP, op or byte per SM and SM cycle; for L2 byte per slice and L2 cycle] The rate;
         0 where the chip has no such unit, ``None`` where it is not known.
 
     Examples

@@ -1,0 +1,161 @@
+"""Which counter of a resource was the busiest: what tells bank conflicts from bandwidth.
+
+The activity of a resource is the largest of its percent-of-peak counters. For a cache that is one
+number for very different troubles: `l1` at 98 % may be load/store instructions that are issued as
+fast as they can be, wavefronts of accesses that do not coalesce, or data on its way to registers.
+The name of the counter says which.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nsightlens.analysis.activity import counter_fractions, part_of
+from nsightlens.analysis.label import MEMORY
+from nsightlens.analysis.phrase import choose, concat, sentence, significant, when
+from nsightlens.analysis.thresholds import TIE
+from nsightlens.analysis.usage import INDEX, TENSOR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nsightlens.analysis.aggregate import Groups
+    from nsightlens.analysis.label import Decision
+    from nsightlens.analysis.rooflines import LevelIntensity
+    from nsightlens.analysis.usage import Usage
+    from nsightlens.metric_store import MetricStore
+
+__all__ = ["BusiestCounters", "busiest_counters", "cache_clause", "counter_words"]
+
+# Pipes whose activity `nsightlens.analysis.pipes` gives to the work that explains it.
+_SHARED = {
+    "tensor": ("tensor", *TENSOR),
+    "fma": ("fma", "fp32", "fp16", "integer"),
+    "fmaheavy": ("fma", "fp32", "fp16", "integer"),
+}
+
+_WORDS = (
+    (r"sm__inst_executed_pipe_lsu|l1tex__lsuin_requests", "load/store instructions issued"),
+    (r"l1tex__data_pipe_lsu_wavefronts", "wavefronts of loads and stores"),
+    (r"l1tex__data_pipe_tex_wavefronts", "wavefronts of texture reads"),
+    (r"l1tex__f_wavefronts", "texture filter"),
+    (r"l1tex__data_bank_reads", "data banks read"),
+    (r"l1tex__data_bank_writes", "data banks written"),
+    (r"l1tex__lsu_writeback_active", "data returned to registers"),
+    (r"l1tex__tex_writeback_active", "texture data returned to registers"),
+    (r"l1tex__texin_sm2tex_req_cycles_active", "texture requests"),
+    (r"sm__inst_executed_pipe_tex", "texture instructions issued"),
+    (r"sm__mio2rf_writeback_active", "MIO results returned to registers"),
+    (r"sm__mio_inst_issued", "MIO instructions issued"),
+    (r"sm__mio_pq_.*", "MIO queues"),
+    (r"sm__pipe_tma_cycles_active", "bulk copies"),
+    (r"idc__.*", "indexed constants"),
+    (r"l1tex__m_xbar2l1tex_read_sectors_mem_dshared", "shared memory of other SMs"),
+    (r"l1tex__m_xbar2l1tex_.*", "sectors returned to L1"),
+    (r"l1tex__m_l1tex2xbar_.*", "requests from L1"),
+    (r"lts__t_sectors", "sectors looked up"),
+    (r"lts__t_tag_requests", "tags looked up"),
+    (r"lts__d_sectors", "data sectors"),
+    (r"lts__d_sectors_fill_device", "sectors filled from DRAM"),
+    (r"lts__d_sectors_fill_sysmem", "sectors filled from system memory"),
+    (r"lts__d_atomic_input_cycles_active", "atomics"),
+    (r"lts__lts2xbar_cycles_active", "data returned to the SMs"),
+    (r"lts__xbar2lts_cycles_active", "requests and stores of the SMs"),
+)
+_COMPILED = tuple((re.compile(pattern + r"\Z"), words) for pattern, words in _WORDS)
+
+
+class BusiestCounters(NamedTuple):
+    """The counter behind each activity.
+
+    Parameters
+    ----------
+    code
+        Index into ``names``, -1 where work was counted or the part is not known. Shape (R, n).
+    names
+        Names of counters, as the report stores them.
+    """
+
+    code: NDArray[np.intp]
+    names: tuple[str, ...]
+
+    def common(self, groups: Groups) -> BusiestCounters:
+        """Return the counters that all launches of a group share, -1 where they do not."""
+        largest = groups.largest(self.code)
+        is_common = -groups.largest(-self.code) == largest
+        return BusiestCounters(np.where(is_common, largest, -1), self.names)
+
+
+def busiest_counters(store: MetricStore, usage: Usage) -> BusiestCounters:
+    """Find the counter that gave each activity its value.
+
+    Parameters
+    ----------
+    store
+        The raw metrics of n launches.
+    usage
+        What was made of them.
+    """
+    fraction = np.where(usage.is_counted | usage.is_analytic, np.nan, usage.fraction())
+    values = counter_fractions(store)
+    code = np.full(fraction.shape, -1, dtype=np.intp)
+    for i, (name, value) in enumerate(values.items()):
+        resource = part_of(name).resource
+        for row in (INDEX[one] for one in _SHARED.get(resource, (resource,)) if one):
+            is_it = np.abs(value - fraction[row]) <= TIE * fraction[row]
+            code[row] = np.where((code[row] < 0) & is_it & (value > 0), i, code[row])
+    return BusiestCounters(code, tuple(values))
+
+
+def counter_words(counter: str) -> str:
+    """Return a counter of a memory level as a person says it, or its name without suffix.
+
+    Examples
+    --------
+    >>> counter_words("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed")
+    'wavefronts of loads and stores'
+    """
+    name = counter.partition(".")[0]
+    return next((words for pattern, words in _COMPILED if pattern.match(name)), name)
+
+
+def cache_clause(
+    decision: Decision, busiest: BusiestCounters, intensity: LevelIntensity | None
+) -> Any:
+    """Say of a launch that a cache limits what in it is busy, and its intensity at that level.
+
+    Returns
+    -------
+    pyarrow.Array
+        Such as ``(wavefronts of loads and stores), 0.089 FLOP/B at L1 left of the ridge at 0.5``;
+        null where the limiter is no cache.
+    """
+    rows = np.arange(len(decision.limiter))
+    caches = [INDEX[name] for name in ("l2", "l1")]
+    is_cache = (decision.bound == MEMORY) & np.isin(decision.limiter, caches)
+    part = choose(busiest.code[decision.limiter, rows], tuple(map(counter_words, busiest.names)))
+    part = concat("(", part, ")")
+    if intensity is None:
+        return when(is_cache, part)
+    return when(is_cache, lambda: sentence(part, _intensity(decision, intensity), separator=", "))
+
+
+def _intensity(decision: Decision, intensity: LevelIntensity) -> Any:
+    is_l1 = decision.limiter == INDEX["l1"]
+    value, ridge = (np.where(is_l1, one["l1"], one["l2"]) for one in intensity)
+    # Nothing is left of a ridge that has no operations.
+    value = np.where(value > 0, value, np.nan)
+    side = choose((value >= ridge).astype(np.int8), ("left", "right"))
+    level = choose(is_l1.astype(np.int8), ("L2", "L1"))
+    return concat(
+        significant(value),
+        " FLOP/B at ",
+        level,
+        ", ",
+        side,
+        " of its ridge at ",
+        significant(ridge),
+    )
