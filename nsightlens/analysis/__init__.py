@@ -9,6 +9,7 @@
 - `nsightlens.analysis.padding`: work done against the work that annotated shapes need.
 - `nsightlens.analysis.label`: the rules. `nsightlens.analysis.thresholds`: their constants.
 - `nsightlens.analysis.confidence`, `nsightlens.analysis.reason`: how sure, and why, in words.
+- `nsightlens.analysis.nvidia_verdict`: what NVIDIA's rule says of a launch, beside the label.
 - `nsightlens.analysis.resource_words`: resources as a person says them.
 - `nsightlens.analysis.aggregate`: groups of launches.
 - `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.

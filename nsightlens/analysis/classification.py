@@ -21,6 +21,7 @@ from nsightlens.analysis.context import launch_context
 from nsightlens.analysis.identity import identify, numbered_keys
 from nsightlens.analysis.label import BOUNDS, CONFIDENCES, EVIDENCES, REGIMES, decide
 from nsightlens.analysis.measure import measure_usage
+from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict, parting
 from nsightlens.analysis.phrase import choose, sentence, when
 from nsightlens.analysis.reason import explain
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from nsightlens.analysis.context import Context
     from nsightlens.analysis.label import Decision
+    from nsightlens.analysis.nvidia_verdict import NvidiaVerdict
     from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
@@ -131,14 +133,16 @@ def _classify(report: Report, by: By) -> Classification:
     usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
     context = context._replace(has_unfit_shapes=is_contradicted)
     if by == "launch":
+        verdict = nvidia_verdict(report)
         data = _launch_columns(report, identity)
     else:
         columns = grouping_columns(identity, with_kernel=by == "kernel")
         groups = group_by(columns)
         context = merge_context(context, usage.duration_ns, groups)
         usage = sum_usage(usage, groups)
+        verdict = no_verdict(len(usage))
         data = group_columns(report, identity, groups, with_kernel=by == "kernel")
-    data |= _label_columns(usage, context)
+    data |= _label_columns(usage, context, verdict)
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
     return Classification(labels, resources, by)
 
@@ -155,7 +159,7 @@ def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
     }
 
 
-def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
+def _label_columns(usage: Usage, context: Context, verdict: NvidiaVerdict) -> dict[str, Any]:
     decision = decide(usage, context.number["waves_per_multiprocessor"])
     confidence = assess(usage, decision, context)
     total = np.nansum(usage.duration_ns)
@@ -171,6 +175,8 @@ def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
         "limiter": choose(decision.limiter, RESOURCES),
         "limiter_fraction": _number(decision.limiter_fraction),
         "roofline_bound": choose(decision.roofline_bound, BOUNDS),
+        "nvidia_verdict": choose(verdict.code, VERDICTS),
+        "nvidia_stored_verdict": choose(verdict.stored, VERDICTS),
         "bound_ratio": _number(decision.bound_ratio),
         "arithmetic_intensity_flop_per_byte": _number(decision.arithmetic_intensity),
         "ridge_point_flop_per_byte": _number(decision.ridge_point),
@@ -184,7 +190,9 @@ def _label_columns(usage: Usage, context: Context) -> dict[str, Any]:
         "evidence": choose(decision.evidence, EVIDENCES),
         "confidence": choose(confidence.level, CONFIDENCES),
         "peak_source": _peak_source(usage, decision),
-        "reason": explain(usage, decision, context, confidence),
+        "reason": explain(
+            usage, decision, context, confidence, nvidia=parting(verdict, decision, usage)
+        ),
     }
 
 

@@ -98,8 +98,16 @@ def resource_words(resource: str) -> str:
 _RESOURCE_WORDS = tuple(resource_words(name) for name in RESOURCES)
 
 
-def explain(usage: Usage, decision: Decision, context: Context, confidence: Confidence) -> Any:
+def explain(
+    usage: Usage,
+    decision: Decision,
+    context: Context,
+    confidence: Confidence,
+    nvidia: Any,
+) -> Any:
     """Say for every row why it has its label.
+
+    ``nvidia`` is the clause on where NVIDIA's rule names the other side, null where it does not.
 
     Returns
     -------
@@ -121,6 +129,7 @@ def explain(usage: Usage, decision: Decision, context: Context, confidence: Conf
         when(~is_known, lambda: _what_is_missing(usage, decision, context)),
         _roofline(usage, decision, context),
         _clock(decision),
+        nvidia,
         when(is_known, caution),
         when(~is_known & context.has_unfit_shapes, _UNFIT_SHAPES),
         _open_members(context, ~is_known),
