@@ -157,6 +157,7 @@ LAUNCHES: tuple[Column, ...] = (
     _real("l2_bytes", "B", "bytes looked up in L2"),
     _real("l2_hit_rate_pct", "%", "share of L2 sector look-ups that hit; may exceed 100"),
     _real("l2_throughput_pct", "%", "L2 throughput, percent of peak sustained"),
+    _real("l2_memory_bytes", "B", "bytes between L2 and system memory, by what misses in L2: on a GPU that shares its memory with the CPU and has no DRAM counters, what stands in for dram_bytes"),
     _real("l1_bytes", "B", "bytes looked up in L1"),
     _real("l1_hit_rate_pct", "%", "share of L1 sector look-ups that hit"),
     _real("l1_throughput_pct", "%", "L1 throughput, percent of peak sustained while active"),
@@ -167,6 +168,7 @@ LAUNCHES: tuple[Column, ...] = (
         _real(name, "FLOP" if name.endswith("flop_count") else "op", _FLOP_MEANING[name.rsplit("_", 2)[0]])
         for name in FLOP_COUNT_COLUMNS
     ),
+    _real("integer_op_count", "inst", "integer instructions of threads on CUDA cores; no part of any FLOP count"),
     _real("tensor_pipe_active_pct", "%", "cycles in which a tensor pipe was active, percent of elapsed cycles, else of active ones"),
     # Warps.
     _real("achieved_occupancy_pct", "%", "warps active on average, percent of the SM's maximum"),
@@ -316,7 +318,11 @@ RESOURCES: tuple[Column, ...] = (
         "",
         "peak rate of the resource, in work_unit per second; null where its activity was measured",
     ),
-    _category("peak_source", "report, attributes, architecture, data_sheet or percent_of_peak"),
+    _category(
+        "peak_source",
+        "measured_ceiling or named_device where the user gave one, else report, attributes,"
+        " architecture, data_sheet or percent_of_peak",
+    ),
     _real(
         "roofline_time_ns",
         "ns",
@@ -461,7 +467,7 @@ LABELS: tuple[Column, ...] = (
     _category("regime", "saturated, latency, small_grid, balanced or unknown"),
     _category("evidence", "counters, throughput, analytic or none"),
     _category("confidence", "high, medium, low or none"),
-    _category("peak_source", "where the peaks came from"),
+    _category("peak_source", "where the peaks came from, joined by '+': see resources"),
     _text("reason", "why, in one sentence with the numbers"),
 )
 

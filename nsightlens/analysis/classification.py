@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,27 +17,38 @@ from nsightlens.analysis.aggregate import (
     sum_usage,
 )
 from nsightlens.analysis.analytic import with_annotated_shapes
+from nsightlens.analysis.busiest import busiest_counters, cache_clause
 from nsightlens.analysis.confidence import assess
 from nsightlens.analysis.context import launch_context
 from nsightlens.analysis.identity import identify, numbered_keys
 from nsightlens.analysis.label import BOUNDS, CONFIDENCES, EVIDENCES, REGIMES, decide
 from nsightlens.analysis.measure import measure_usage
 from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict, parting
+from nsightlens.analysis.padding import measure_padding
 from nsightlens.analysis.phrase import choose, sentence, when
 from nsightlens.analysis.reason import explain
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
+from nsightlens.analysis.rooflines import level_intensity, level_roofs, rooflines_table
 from nsightlens.analysis.usage import INDEX, RESOURCES
 from nsightlens.arrays import number_array
+from nsightlens.devices import peak_overrides
+from nsightlens.devices.peaks import unused_ceilings
+from nsightlens.errors import PeaksWarning
 from nsightlens.report import data_frame
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from nsightlens.analysis.busiest import BusiestCounters
     from nsightlens.analysis.context import Context
     from nsightlens.analysis.label import Decision
     from nsightlens.analysis.nvidia_verdict import NvidiaVerdict
+    from nsightlens.analysis.rooflines import LevelIntensity
     from nsightlens.analysis.usage import Usage
+    from nsightlens.devices import PeakOverrides
     from nsightlens.report import Report
 
 __all__ = ["By", "Classification", "classify"]
@@ -54,13 +66,20 @@ class Classification:
         One row per launch or group, with the schema of `nsightlens.tables.LABELS`.
     resources
         Roofline times of every launch, with the schema of `nsightlens.tables.RESOURCES`.
+    rooflines
+        Every launch against the roofs of DRAM, L2 and L1, with the schema of
+        `nsightlens.tables.ROOFLINES`.
     by
         What a row of ``labels`` is: ``launch``, ``kernel`` or ``family``.
+    warnings
+        What was noticed, one sentence each: measured peaks that fit no launch.
     """
 
     labels: pa.Table
     resources: pa.Table
+    rooflines: pa.Table
     by: str
+    warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.labels.num_rows)
@@ -76,18 +95,29 @@ class Classification:
 
         return classification_html(self)
 
-    def to_pandas(self) -> Any:
-        """Return ``labels`` as a pandas DataFrame.
+    def to_pandas(self, table: Literal["labels", "resources", "rooflines"] = "labels") -> Any:
+        """Return one of the tables as a pandas DataFrame.
+
+        Parameters
+        ----------
+        table
+            Which one.
 
         Raises
         ------
         MissingExtraError
             pandas is not installed.
         """
-        return data_frame(self.labels, "Classification.to_pandas()")
+        return data_frame(getattr(self, table), "Classification.to_pandas()")
 
 
-def classify(report: Report, *, by: By = "launch") -> Classification:
+def classify(
+    report: Report,
+    *,
+    by: By = "launch",
+    device: str | None = None,
+    peaks: str | Path | None = None,
+) -> Classification:
     """Say what bounds every launch of a report, and why.
 
     Parameters
@@ -97,6 +127,12 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
     by
         ``launch`` for one row per launch; ``kernel`` or ``family`` for one row per group of equal
         family, subtype, phase, batch size and GPU, and equal kernel in the former.
+    device
+        Name of the GPU whose peaks count instead of those of the report: the driver's or the
+        product's.
+    peaks
+        TOML file of measured ceilings, which win over every other peak; see ``docs/devices.md``.
+        An entry that fits no launch is a `PeaksWarning`.
 
     Returns
     -------
@@ -108,6 +144,10 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
     ------
     ValueError
         ``by`` is none of the three.
+    UnknownDeviceError
+        ``device`` is no known product, or several.
+    SettingsFileError
+        The file of peaks cannot be used.
 
     Examples
     --------
@@ -117,21 +157,30 @@ def classify(report: Report, *, by: By = "launch") -> Classification:
     if by not in ("launch", "kernel", "family"):
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
     # A number that cannot be, from a damaged file, becomes NaN or infinity: unknown.
+    overrides = peak_overrides(device, peaks)
     with np.errstate(all="ignore"):
-        return _classify(report, by)
+        result = _classify(report, by, overrides)
+    for text in result.warnings:
+        warnings.warn(text, PeaksWarning, stacklevel=2)
+    return result
 
 
-def _classify(report: Report, by: By) -> Classification:
+def _classify(report: Report, by: By, overrides: PeakOverrides) -> Classification:
     launches = report.launches
-    usage = measure_usage(report)
+    usage = measure_usage(report, overrides)
     context = launch_context(report, usage)
     identity = identify(report)
+    busiest = busiest_counters(report.store, usage)
     resources = resources_table(
-        usage, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
+        usage, busiest, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
     )
+    padding = measure_padding(usage, identity, report)
     undecided = decide(usage, context.number["waves_per_multiprocessor"]).bound == 0
     usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
     context = context._replace(has_unfit_shapes=is_contradicted)
+    levels = level_roofs(report, usage, overrides)
+    rooflines = rooflines_table(report, usage, levels)
+    intensity: LevelIntensity | None = level_intensity(usage, levels)
     if by == "launch":
         verdict = nvidia_verdict(report)
         data = _launch_columns(report, identity)
@@ -139,12 +188,16 @@ def _classify(report: Report, by: By) -> Classification:
         columns = grouping_columns(identity, with_kernel=by == "kernel")
         groups = group_by(columns)
         context = merge_context(context, usage.duration_ns, groups)
+        padding = padding.sum(groups)
         usage = sum_usage(usage, groups)
+        busiest, intensity = busiest.common(groups), None
         verdict = no_verdict(len(usage))
         data = group_columns(report, identity, groups, with_kernel=by == "kernel")
-    data |= _label_columns(usage, context, verdict)
+    context = context._replace(number=context.number | padding.ratios())
+    data |= _label_columns(usage, context, verdict, (busiest, intensity))
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
-    return Classification(labels, resources, by)
+    unused = unused_ceilings(report, overrides)
+    return Classification(labels, resources, rooflines, by, tuple(unused))
 
 
 def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
@@ -159,13 +212,18 @@ def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
     }
 
 
-def _label_columns(usage: Usage, context: Context, verdict: NvidiaVerdict) -> dict[str, Any]:
+def _label_columns(
+    usage: Usage,
+    context: Context,
+    verdict: NvidiaVerdict,
+    caches: tuple[BusiestCounters, LevelIntensity | None],
+) -> dict[str, Any]:
     decision = decide(usage, context.number["waves_per_multiprocessor"])
     confidence = assess(usage, decision, context)
     total = np.nansum(usage.duration_ns)
     share = 100.0 * usage.duration_ns / total if total > 0 else np.full(len(usage), np.nan)
-    shown = ("dram_throughput_pct", "sm_throughput_pct", "achieved_occupancy_pct",
-             "stalled_for_data_pct")  # fmt: skip
+    shown = ("executed_per_useful_flop", "dram_per_algorithmic_byte", "dram_throughput_pct",
+             "sm_throughput_pct", "achieved_occupancy_pct", "stalled_for_data_pct")  # fmt: skip
     return {
         "launch_count": number_array(context.launch_count),
         "failed_launch_count": number_array(context.failed_count),
@@ -191,7 +249,12 @@ def _label_columns(usage: Usage, context: Context, verdict: NvidiaVerdict) -> di
         "confidence": choose(confidence.level, CONFIDENCES),
         "peak_source": _peak_source(usage, decision),
         "reason": explain(
-            usage, decision, context, confidence, nvidia=parting(verdict, decision, usage)
+            usage,
+            decision,
+            context,
+            confidence,
+            nvidia=parting(verdict, decision, usage),
+            cache=cache_clause(decision, *caches),
         ),
     }
 

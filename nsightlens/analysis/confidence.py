@@ -43,6 +43,7 @@ _TENSOR_SECTION = _section("tensor_fp16_flop_count")
 _NO_FP16 = f"FP16 on CUDA cores was not counted, add {_section('fp16_flop_count')}"
 _NO_TENSOR = f"their operations were not counted, add {_TENSOR_SECTION}"
 _NO_PEAK = "the peak of the instructions that did the work is not known"
+_BY_TRAFFIC = "DRAM is by L2-to-memory traffic: this GPU has no DRAM counters"
 _PARTITION = "the GPU is a part of one (MIG), and its share of the DRAM peak is not known"
 _COUNTED_TYPES = [row for row, name in enumerate(FLOP_RESOURCES) if name not in ("tensor", "fp16")]
 _NO_FLOP = f"FLOP were not counted, add {_section('fp32_flop_count')}"
@@ -92,6 +93,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     is_tensor = (usage.flop_high_ns.argmax(axis=0) <= INDEX["tensor"]) & (tensor_active > 0)
     has_tensor_work = np.asarray((usage.work[: len(TENSOR)] > 0).any(axis=0))
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
+    is_by_traffic = context.lacks_dram_counters & usage.is_dram_counted
     evidence = decision.evidence
     open_share = context.number["open_fraction"]
     return [
@@ -124,8 +126,10 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
             lambda: _why_roofline_is_open(usage),
         ),
         Lowering(evidence == ANALYTIC, 1, "work is that of the annotated shapes, not measured"),
+        Lowering(is_by_traffic, 1, _BY_TRAFFIC),
         Lowering(
-            _is_limited_by_data_sheet(usage, decision),
+            # The bandwidth of such a GPU is known from nowhere else.
+            _is_limited_by_data_sheet(usage, decision) & ~is_by_traffic,
             1,
             lambda: pc.if_else(
                 number_array(decision.bound == MEMORY),
@@ -206,16 +210,23 @@ def _too_idle(top: NDArray[np.float64], context: Context) -> list[Lowering]:
 
 
 def _disagreements(usage: Usage) -> list[Lowering]:
-    """Doubt counters that say two things of one."""
+    """Doubt counters that say two things of one.
+
+    Percentages and activity are of the hardware's peak, to which a measured ceiling says nothing.
+    """
+    is_ceiling = usage.peak_source == PEAK_SOURCES.index("measured_ceiling")
     with np.errstate(divide="ignore", invalid="ignore"):
         by_bytes, by_percent = (
             time / usage.duration_ns for time in (usage.dram_ns, usage.dram_percent_ns)
         )
         counted, active = (time / usage.duration_ns for time in (usage.flop_ns, usage.flop_most_ns))
     larger, smaller = np.fmax(by_bytes, by_percent), np.fmin(by_bytes, by_percent)
-    is_apart = usage.is_dram_counted & (larger > thresholds.FEW_PERCENT)
+    is_apart = (
+        usage.is_dram_counted & ~is_ceiling[INDEX["dram"]] & (larger > thresholds.FEW_PERCENT)
+    )
     is_apart &= larger > thresholds.DISAGREEMENT * smaller
     is_more = (counted > thresholds.CONTRADICTION * active) & (counted > thresholds.FEW_PERCENT)
+    is_more &= ~is_ceiling[: len(FLOP_RESOURCES)]
     worst, rows = np.where(is_more, counted, -1.0).argmax(axis=0), np.arange(len(usage))
     return [
         Lowering(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nsightlens.cli import arguments
 from nsightlens.cli.load import filtered, find, has_filters, load, passing
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+from nsightlens.cli.peaks import add_peaks, check_peaks, classified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ examples:
   nsightlens classify report.ncu-rep
   nsightlens classify runs/ --by family
   nsightlens classify report.ncu-rep --kernel 'flash|attn' --reasons
+  nsightlens classify report.ncu-rep --peaks measured.toml
   nsightlens classify report.ncu-rep -o labels.json"""
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command."""
     arguments.add_reports(parser)
     arguments.add_filters(parser)
+    add_peaks(parser)
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--by",
@@ -70,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """Classify the reports and write the labels."""
     found = find(args)
     check_output(args, found.paths)
+    check_peaks(args)
     loaded = load(args, found)
     report, result = labels_of(args, loaded.report, args.by)
     labels = result.labels
@@ -82,18 +86,17 @@ def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report,
     """Return the launches that pass the filters, and their labels.
 
     Launches are labelled before they are filtered: a key counts the launches of one kind in the
-    whole report, so that it does not depend on the filter. ``resources`` of the result are those
-    of the launches that were labelled.
+    whole report, so that it does not depend on the filter. ``resources`` and ``rooflines`` of the
+    result are those of the launches that were labelled.
     """
     from dataclasses import replace
 
-    from nsightlens.analysis import classify
     from nsightlens.arrays import number_array
 
     if by != "launch":
         kept = filtered(args, report)
-        return kept, classify(kept, by=by)
-    result = classify(report)
+        return kept, classified(args, kept, by)
+    result = classified(args, report, by)
     if not has_filters(args):
         return report, result
     keep = passing(args, report)
@@ -134,7 +137,7 @@ def _pieces(
 
     options = {
         name: getattr(args, name)
-        for name in ("by", "kernel", "family", "nvtx", "grid", "sort", "limit")
+        for name in ("by", "kernel", "family", "nvtx", "grid", "device", "peaks", "sort", "limit")
     }
     return envelope_pieces("nsightlens.classify", source_of(loaded, options), rows)
 

@@ -8,16 +8,17 @@ from pathlib import Path
 from nsightlens.cli import arguments
 from nsightlens.cli.classify import labels_of
 from nsightlens.cli.load import find, load
+from nsightlens.cli.peaks import add_peaks, check_peaks
 from nsightlens.cli.talk import say
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 
 HELP = "write the tables to a folder of Parquet files"
 DESCRIPTION = """\
-Writes the tables launches, stalls, metrics, rules, nvtx, sessions, labels and
-resources to a new folder, one Parquet file each. Unit, meaning and source of a
-column are in its field metadata. The table instances is written where
---instances asks for it: it is the bulk of a report."""
+Writes the tables launches, stalls, metrics, rules, nvtx, sessions, labels,
+resources and rooflines to a new folder, one Parquet file each. Unit, meaning
+and source of a column are in its field metadata. The table instances is
+written where --instances asks for it: it is the bulk of a report."""
 EPILOG = """\
 examples:
   nsightlens export report.ncu-rep -o tables/
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command."""
     arguments.add_reports(parser)
     arguments.add_filters(parser)
+    add_peaks(parser)
     group = parser.add_argument_group("tables")
     group.add_argument(
         "--instances",
@@ -64,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
     found = find(args)
     check_export_place(args.output, force=args.force, inputs=found.paths)
+    check_peaks(args)
     loaded = load(args, found, instances=args.instances or False)
     if len(loaded.report):
         # An error where a pattern matches nothing, before anything is written.
@@ -79,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         **({"instances": report.instances} if args.instances else {}),
         "labels": result.labels,
         "resources": rows_of_launches(result.resources, report.launches),
+        "rooflines": rows_of_launches(result.rooflines, report.launches),
     }
     write_export(args.output, tables, sources=report.sources, force=args.force)
     counts = ", ".join(f"{name} {table.num_rows}" for name, table in tables.items())

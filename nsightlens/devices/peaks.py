@@ -1,7 +1,14 @@
 """Peak rates of every resource of every launch, and where each of them came from.
 
 Work and roof must come from the same report: ncu locks the clocks, so that the roof of a data
-sheet does not hold for the duration in the report. In order of preference:
+sheet does not hold for the duration in the report. What a user says of the device
+(`nsightlens.devices.overrides`) wins:
+
+- ``measured_ceiling``: a ceiling that was measured, at the clock of the report;
+- ``named_device``: rate x SM count of the product at the clock of the report, else at its boost
+  clock, and its DRAM bandwidth. Nothing of the report's own device is used then.
+
+Without that, in order of preference:
 
 1. ``report``: the metric ``*.peak_sustained`` x the same report's cycles per second;
 2. ``attributes``: for DRAM, twice the memory clock x bus width / 8, from the device attributes;
@@ -19,31 +26,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nsightlens.devices.columns import first_known, metric, number_column, text_column
-from nsightlens.devices.products import (
-    UNIFIED_MEMORY,
-    Product,
-    is_partition,
-    product_class_of,
-    product_of,
-)
-from nsightlens.devices.rates import rate_of
+from nsightlens.devices.columns import first_known, metric, number_column
+from nsightlens.devices.launched import devices_of
+from nsightlens.devices.levels import LEVEL_PATHS, stored_path_peak
+from nsightlens.devices.overrides import NO_OVERRIDES
+from nsightlens.devices.products import UNIFIED_MEMORY
 from nsightlens.devices.tensor_peaks import TensorPeak, tensor_peak
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from nsightlens.devices.ceilings import Ceilings
+    from nsightlens.devices.launched import Device, Devices
+    from nsightlens.devices.overrides import PeakOverrides
     from nsightlens.metric_store import MetricStore
     from nsightlens.report import Report
 
-__all__ = ["PEAK_SOURCES", "SHORT_LAUNCH_NS", "PeakRates", "peak_rates"]
+__all__ = ["PEAK_SOURCES", "SHORT_LAUNCH_NS", "PeakRates", "peak_rates", "unused_ceilings"]
 
-PEAK_SOURCES = ("report", "attributes", "architecture", "data_sheet")
-"""Names of the sources; `PeakRates.source` holds indices into it, -1 where nothing is known."""
-
-_MOST_SMS = 100_000
+PEAK_SOURCES = (
+    "measured_ceiling", "named_device", "report", "attributes", "architecture", "data_sheet",
+)  # fmt: skip
+"""Names of the sources, best first; `PeakRates.source` holds indices into it, -1 where nothing is
+known."""
 
 SHORT_LAUNCH_NS = 20_000.0
 """[ns] Below it the measured DRAM clock is noise: it is the quotient of two small counts."""
@@ -90,39 +97,9 @@ class PeakRates(NamedTuple):
     is_partition: NDArray[np.bool_]
 
 
-class _Device(NamedTuple):
-    """One kind of device in a report."""
-
-    compute_capability: str
-    name: str | None
-    sm_count: int | None
-    product: Product | None
-
-    def rate(self, resource: str) -> float | None:
-        product_class = product_class_of(self.name, self.sm_count)
-        return rate_of(self.compute_capability, resource, product_class)
-
-
-class _Devices(NamedTuple):
-    """The devices of a report, and for each launch an index into them."""
-
-    kinds: list[_Device]
-    code: NDArray[np.intp]
-
-    @property
-    def is_partition(self) -> NDArray[np.bool_]:
-        """Say of each launch whether it ran on a part of a GPU."""
-        are = [is_partition(device.name, device.sm_count) for device in self.kinds]
-        return np.array(are, dtype=bool)[self.code]
-
-    def spread(self, of_device: Callable[[_Device], float | None]) -> NDArray[np.float64]:
-        """Return one value per launch from one per device, NaN where there is none."""
-        values = [of_device(device) for device in self.kinds]
-        known = [np.nan if value is None else float(value) for value in values]
-        return np.array(known, dtype=np.float64)[self.code]
-
-
-def peak_rates(report: Report, resources: Iterable[str]) -> PeakRates:
+def peak_rates(
+    report: Report, resources: Iterable[str], overrides: PeakOverrides = NO_OVERRIDES
+) -> PeakRates:
     """Find the peak rate of resources for every launch of a report.
 
     Parameters
@@ -131,39 +108,126 @@ def peak_rates(report: Report, resources: Iterable[str]) -> PeakRates:
         The report.
     resources
         Names such as ``fp32``, ``tensor_bf16``, ``l1``, ``l2`` and ``dram``.
+    overrides
+        What the user says of the device.
 
     Returns
     -------
     PeakRates
         With exactly these resources.
     """
-    launches, store = report.launches, report.store
-    devices = _devices(report)
-    sm_clock = number_column(launches, "sm_clock_hz")
-    boost = first_known(
-        metric(store, "device__attribute_clock_rate") * 1e3, devices.spread(_boost_hz)
+    devices = devices_of(report, overrides.device)
+    attribute = metric(report.store, "device__attribute_clock_rate") * 1e3
+    if overrides.device is not None:
+        attribute = np.full(len(report), np.nan)
+    clocks = _Clocks(
+        number_column(report.launches, "sm_clock_hz"),
+        number_column(report.launches, "l2_clock_hz"),
+        first_known(attribute, devices.spread(_boost_hz)),
     )
-    clocks = _Clocks(sm_clock, boost)
     rate: dict[str, NDArray[np.float64]] = {}
     lowest: dict[str, NDArray[np.float64]] = {}
     source: dict[str, NDArray[np.int8]] = {}
     for resource in resources:
-        if resource == "dram":
+        if overrides.device is not None:
+            candidates = _peaks_of_named(report, devices, resource, clocks)
+        elif resource == "dram":
             candidates = _exactly(_dram_peaks(report, devices))
-        elif resource == "l2":
-            candidates = _exactly({"architecture": _l2_peak(report, devices)})
+        elif resource in LEVEL_PATHS:
+            candidates = _level_peaks(report, devices, resource, clocks)
         else:
-            per_cycle = _sm_peaks_per_cycle(store, devices, resource)
+            per_cycle = _sm_peaks_per_cycle(report.store, devices, resource)
             candidates = _at_clocks(per_cycle, clocks)
+        measured = _measured_peak(overrides.ceilings, devices, resource, clocks)
+        candidates = {"measured_ceiling": measured, **candidates}
         rate[resource], lowest[resource], source[resource] = _choose(candidates, len(report))
-    return PeakRates(rate, lowest, source, sm_clock, boost, devices.is_partition)
+    is_part = devices.is_partition
+    if "dram" in source:
+        is_part &= source["dram"] != PEAK_SOURCES.index("measured_ceiling")
+    return PeakRates(rate, lowest, source, clocks.measured, clocks.boost, is_part)
+
+
+def unused_ceilings(report: Report, overrides: PeakOverrides) -> list[str]:
+    """Say which entries of measured ceilings fit no launch, one sentence each."""
+    if not len(report):
+        return []
+    kinds = devices_of(report, overrides.device).kinds
+    names = sorted({device.name or "a GPU without a name" for device in kinds})
+    return [
+        f"{one.place}: its ceilings are not used: no launch ran on {one.device}, "
+        f"only on {', '.join(names)}."
+        for one in overrides.ceilings
+        if not any(device.fits(one) for device in kinds)
+    ]
 
 
 class _Clocks(NamedTuple):
-    """SM clock of each launch and highest SM clock of its device [Hz]."""
+    """SM and L2 clock of each launch and the highest SM clock of its device [Hz]."""
 
     measured: NDArray[np.float64]
+    l2: NDArray[np.float64]
     boost: NDArray[np.float64]
+
+
+def _measured_peak(
+    ceilings: Iterable[Ceilings], devices: Devices, resource: str, clocks: _Clocks
+) -> TensorPeak:
+    """Return the measured ceiling of each launch at its clock, NaN where there is none.
+
+    Where the SM clock of the launch is not known, it may have been any: as a data sheet's, the
+    ceiling is one at the most.
+    """
+    peak = TensorPeak(np.full(len(devices.code), np.nan), np.zeros(len(devices.code)))
+    # What a cache can deliver is its ceiling, whatever of it is counted.
+    name = resource.removesuffix("_returned")
+    for one in ceilings:
+        if name in one.peak_per_s:
+            value = one.peak_per_s[name]
+            scale, is_exact = _clock_scale(one, name, clocks)
+            use = devices.where(partial(_fits, one)) & np.isnan(peak.fastest)
+            fastest = np.where(use, value * scale, peak.fastest)
+            peak = TensorPeak(fastest, np.where(use & is_exact, fastest, peak.slowest))
+    return peak
+
+
+def _fits(ceilings: Ceilings, device: Device) -> bool:
+    return device.fits(ceilings)
+
+
+def _clock_scale(
+    ceilings: Ceilings, resource: str, clocks: _Clocks
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the clock of each launch over that of the ceiling, and whether it is known."""
+    if resource == "dram" or (resource == "l2" and ceilings.l2_clock_hz is None):
+        return np.ones(len(clocks.l2)), np.ones(len(clocks.l2), dtype=bool)
+    at, of_launch = (
+        (ceilings.l2_clock_hz, clocks.l2)
+        if resource == "l2"
+        else (ceilings.sm_clock_hz, clocks.measured)
+    )
+    scale = of_launch / (at or np.nan)
+    is_known = ~np.isnan(scale)
+    return np.where(is_known, scale, 1.0), is_known
+
+
+def _peaks_of_named(
+    report: Report, devices: Devices, resource: str, clocks: _Clocks
+) -> dict[str, TensorPeak]:
+    """Peaks of the product that the user named."""
+    if resource == "dram":
+        bandwidth = devices.spread(_bandwidth)
+        return _exactly({"named_device": np.where(devices.is_partition, np.nan, bandwidth)})
+    level = LEVEL_PATHS[resource].level if resource in LEVEL_PATHS else ""
+    if level == "l2":
+        # How many slices the product has, only a report of it says.
+        is_same = devices.where(lambda one: one.counters == one.compute_capability)
+        l2 = _l2_by_rate(report, devices, resource)
+        return _exactly({"named_device": np.where(is_same, l2, np.nan)})
+    name, counts = level or resource, {"named_device": _sm_count}
+    (peak,) = _peaks_by_rate(report.store, devices, name, counts).values()
+    clock = first_known(clocks.measured, clocks.boost)
+    slowest = np.where(np.isnan(clocks.measured), 0.0, peak.slowest * clock)
+    return {"named_device": TensorPeak(peak.fastest * clock, slowest)}
 
 
 def _exactly(candidates: dict[str, NDArray[np.float64]]) -> dict[str, TensorPeak]:
@@ -195,65 +259,58 @@ def _choose(
     return value, np.nan_to_num(lowest), source
 
 
-def _devices(report: Report) -> _Devices:
-    launches = report.launches
-    cc_code, cc_texts = text_column(launches, "compute_capability")
-    name_code, name_texts = text_column(launches, "device_name")
-    sm_count = first_known(
-        number_column(launches, "sm_count"),
-        metric(report.store, "device__attribute_multiprocessor_count"),
-    )
-    # A number of SMs that cannot be is not known.
-    counts = np.where(sm_count < _MOST_SMS, sm_count, 0.0).astype(np.intp)
-    keys = np.stack([cc_code, name_code, counts])
-    distinct, code = np.unique(keys, axis=1, return_inverse=True)
-    kinds = [
-        _device(cc_texts[cc], name_texts[name], count or None)
-        for cc, name, count in distinct.T.tolist()
-    ]
-    return _Devices(kinds, code.reshape(-1))
-
-
-def _device(compute_capability: str | None, name: str | None, sm_count: int | None) -> _Device:
-    product = product_of(name, sm_count)
-    return _Device(compute_capability or "", name, sm_count, product)
-
-
-def _boost_hz(device: _Device) -> float | None:
+def _boost_hz(device: Device) -> float | None:
     mhz = device.product.boost_mhz if device.product else None
     return None if mhz is None else mhz * 1e6
 
 
-def _sm_count(device: _Device) -> float | None:
+def _sm_count(device: Device) -> float | None:
     return device.sm_count or (device.product.sm_count if device.product else None)
 
 
-def _bandwidth(device: _Device) -> float | None:
+def _bandwidth(device: Device) -> float | None:
     bandwidth = device.product.bandwidth_gb_per_s if device.product else None
     return None if bandwidth is None else bandwidth * 1e9
 
 
 def _sm_peaks_per_cycle(
-    store: MetricStore, devices: _Devices, resource: str
+    store: MetricStore, devices: Devices, resource: str
 ) -> dict[str, TensorPeak]:
     """Peaks of a part of the SM [operations or bytes per SM cycle, whole GPU], by source."""
-    attribute = devices.spread(lambda device: device.sm_count)
-    counts = {"architecture": attribute, "data_sheet": devices.spread(_sm_count)}
+    counts = {"architecture": lambda device: device.sm_count, "data_sheet": _sm_count}
+    by_rate = _peaks_by_rate(store, devices, resource, counts)
+    if not resource.startswith("tensor_"):
+        return {**_exactly({"report": _stored_core_peak(store, resource)}), **by_rate}
+    nothing = np.full(store.launch_count, np.nan)
+    capabilities = [device.counters for device in devices.kinds]
+    stored = tensor_peak(store, resource, devices.code, capabilities, lambda _: nothing)
+    return {"report": stored, **by_rate}
+
+
+def _peaks_by_rate(
+    store: MetricStore,
+    devices: Devices,
+    resource: str,
+    counts: Mapping[str, Callable[[Device], float | None]],
+) -> dict[str, TensorPeak]:
+    """Peaks from the rates of the devices, by source; ``counts`` gives the SM count of each."""
 
     def rate(name: str, source: str) -> NDArray[np.float64]:
-        return devices.spread(lambda device: device.rate(name)) * counts[source]
+        return devices.spread(lambda device: device.rate(name)) * devices.spread(counts[source])
 
     if not resource.startswith("tensor_"):
-        rates = {source: rate(resource, source) for source in counts}
-        return _exactly({"report": _stored_core_peak(store, resource), **rates})
-    names = [device.compute_capability for device in devices.kinds]
-    nothing = np.full(store.launch_count, np.nan)
+        return _exactly({source: rate(resource, source) for source in counts})
+    capabilities = [device.counters for device in devices.kinds]
     return {
-        "report": tensor_peak(store, resource, devices.code, names, lambda _: nothing),
-        **{
-            source: tensor_peak(store, resource, devices.code, names, partial(rate, source=source))
-            for source in counts
-        },
+        source: tensor_peak(
+            store,
+            resource,
+            devices.code,
+            capabilities,
+            partial(rate, source=source),
+            has_peaks=source != "named_device",
+        )
+        for source in counts
     }
 
 
@@ -267,8 +324,21 @@ def _stored_core_peak(store: MetricStore, resource: str) -> NDArray[np.float64]:
     return value if derived is None else first_known(value, metric(store, derived))
 
 
-def _l2_peak(report: Report, devices: _Devices) -> NDArray[np.float64]:
-    per_slice = devices.spread(lambda device: device.rate("l2"))
+def _level_peaks(
+    report: Report, devices: Devices, resource: str, clocks: _Clocks
+) -> dict[str, TensorPeak]:
+    """Peaks of a path through a cache; L2 has a clock of its own, of which no table knows."""
+    stored = {"report": stored_path_peak(report, resource, _l2_slices(report))}
+    if LEVEL_PATHS[resource].level == "l2":
+        return _exactly({**stored, "architecture": _l2_by_rate(report, devices, resource)})
+    # The return path of L1 is as wide as the look-up.
+    per_cycle = _sm_peaks_per_cycle(report.store, devices, "l1")
+    del per_cycle["report"]
+    return {**_exactly(stored), **_at_clocks(per_cycle, clocks)}
+
+
+def _l2_by_rate(report: Report, devices: Devices, resource: str) -> NDArray[np.float64]:
+    per_slice = devices.spread(lambda device: device.rate(resource))
     return per_slice * _l2_slices(report) * number_column(report.launches, "l2_clock_hz")
 
 
@@ -281,7 +351,7 @@ def _l2_slices(report: Report) -> NDArray[np.float64]:
     )
 
 
-def _dram_peaks(report: Report, devices: _Devices) -> dict[str, NDArray[np.float64]]:
+def _dram_peaks(report: Report, devices: Devices) -> dict[str, NDArray[np.float64]]:
     """Peaks of DRAM: measured roof, never above that of the attributes; attributes; data sheet.
 
     ``dram__bytes.sum.peak_sustained`` x ``dram__cycles_elapsed.avg.per_second`` equals the roof of

@@ -152,7 +152,7 @@ UNKNOWN_SHARED = {
 
 @pytest.mark.parametrize(
     ("chip", "peak", "source"),
-    [(XAVIER, 136.5e9, "data_sheet"), (UNKNOWN_SHARED, math.nan, None)],
+    [(XAVIER, 136.512e9, "data_sheet"), (UNKNOWN_SHARED, math.nan, None)],
 )
 def test_no_dram_peak_follows_from_the_attributes_of_a_shared_memory(
     chip: dict[str, Any], peak: float, source: str | None
@@ -162,9 +162,11 @@ def test_no_dram_peak_follows_from_the_attributes_of_a_shared_memory(
 
 
 def test_the_l2_peak_has_the_l2_clock() -> None:
-    """80 slices x 64 B at 1.7 GHz, whatever the SMs run at."""
-    peak = peak_of("l2", {"lts__cycles_elapsed.avg.per_second": 1.7e9})
-    assert peak == (pytest.approx(80 * 64 * 1.7e9), "architecture")
+    """80 slices at 1.7 GHz, whatever the SMs run at: 96 B are looked up a cycle, 64 returned."""
+    clock = {"lts__cycles_elapsed.avg.per_second": 1.7e9}
+    assert peak_of("l2_returned", clock) == (pytest.approx(80 * 64 * 1.7e9), "architecture")
+    peak = peak_of("l2", clock)
+    assert peak == (pytest.approx(80 * 96 * 1.7e9), "architecture")
     units = {"device__attribute_fbp_count": 10, "device__attribute_num_l2s_per_fbp": 8,
              "lts__cycles_elapsed.avg.per_second": 1.7e9}  # fmt: skip
     assert peak_of("l2", units, without=("device__attribute_l2s_count",)) == peak

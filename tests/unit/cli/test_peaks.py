@@ -1,0 +1,94 @@
+"""--device and --peaks: what the user says of the GPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+if TYPE_CHECKING:
+    from support.command import CommandLine
+
+PEAKS = """
+format = "nsightlens.peaks"
+version = 1
+
+[[device]]
+name = "NVIDIA H100 80GB HBM3"
+source = "a copy kernel"
+[device.peak_per_s]
+dram = "3.1 TB/s"
+
+[[device]]
+name = "NVIDIA B200"
+source = "a copy kernel"
+[device.peak_per_s]
+dram = "7 TB/s"
+"""
+UNUSED = "no launch ran on 'NVIDIA B200', only on NVIDIA H100 80GB HBM3"
+
+
+@pytest.fixture
+def peaks(run: CommandLine) -> str:
+    """Write a file of ceilings for the GPU of the reports and for another."""
+    assert run is not None  # it changes the folder
+    Path("peaks.toml").write_text(PEAKS, encoding="utf-8")
+    return "peaks.toml"
+
+
+def _first_label(run: CommandLine, *words: str) -> tuple[dict[str, Any], str]:
+    done = run("classify", "all.ncu-rep", "-f", "json", *words)
+    assert done.code == 0, done.err
+    row: dict[str, Any] = json.loads(done.out)["rows"][0]
+    return row, done.err
+
+
+def test_measured_ceilings_take_the_place_of_the_peaks_of_the_report(
+    run: CommandLine, peaks: str
+) -> None:
+    """The same bytes are more of a lower roof; an entry that fits no launch is told once."""
+    label, err = _first_label(run, "--peaks", peaks)
+    plain, _ = _first_label(run)
+    assert label["limiter_fraction"] == pytest.approx(plain["limiter_fraction"] * 3352.32 / 3100)
+    assert label["peak_source"].split("+")[0] == "measured_ceiling"
+    assert err.count(UNUSED) == 1
+    assert "peaks.toml, [[device]] 2" in err
+
+
+def test_a_named_device_takes_the_place_of_that_of_the_report(run: CommandLine) -> None:
+    """A label says so, and so does the table of resources that an export holds."""
+    label, _ = _first_label(run, "--device", "H200 SXM 141GB")
+    assert "named_device" in label["peak_source"]
+    done = run("export", "all.ncu-rep", "-o", "tables", "--device", "NVIDIA H200")
+    assert done.code == 0, done.err
+    sources = pq.read_table("tables/resources.parquet")["peak_source"].to_pylist()
+    assert set(sources) == {"named_device", "percent_of_peak"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--device", "H200 PCIe"], "'H200 PCIe' is no known GPU. Near it are"),
+        (["--peaks", "none.toml"], "none.toml: cannot be read"),
+        (["--peaks", "text.bin"], "text.bin: is not TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_a_usage_error(
+    run: CommandLine, words: list[str], said: str
+) -> None:
+    """Nothing is written, and the exit code is that of a command line that makes no sense."""
+    for command in (["classify"], ["export", "-o", "tables"]):
+        done = run(*command, "all.ncu-rep", *words)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+    assert not Path("tables").exists()
+
+
+def test_the_options_stand_in_the_json(run: CommandLine, peaks: str) -> None:
+    """Whoever reads the rows learns which peaks they rest on."""
+    done = run("classify", "all.ncu-rep", "-f", "json", "--peaks", peaks, "--device", "NVIDIA H200")
+    options = json.loads(done.out)["source"]["options"]
+    assert (options["peaks"], options["device"]) == ("peaks.toml", "NVIDIA H200")
