@@ -71,6 +71,7 @@ PARTS: tuple[Part, ...] = (
     Part(r"lts__.*", "l2", "L2"),
     Part(r"ltc__.*", "l2", "L2"),
     Part(r"(dram|fbpa)__.*", "dram", "DRAM"),
+    Part(r"mcc__dram_.*", "dram", "DRAM that is shared with the CPU, at its controller"),
     Part(r"gpu__compute_memory_(access|request)_throughput_internal_activity", "memory",
          "not disclosed, any level"),
     # What later versions may add: by unit.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
-__all__ = ["AVERAGED", "Context", "launch_context"]
+__all__ = ["AVERAGED", "Context", "lacks_dram_counters", "launch_context"]
 
 AVERAGED = (
     "waves_per_multiprocessor",
@@ -108,7 +108,7 @@ def launch_context(report: Report, usage: Usage) -> Context:
         undated_count=is_undated.astype(np.int64),
         has_bad_duration=is_undated & has_stored_duration,
         has_unfit_shapes=np.zeros(count, dtype=bool),
-        lacks_dram_counters=_lacks_dram_counters(launches),
+        lacks_dram_counters=lacks_dram_counters(launches),
         is_unsupported=_flag(launches, "is_unsupported_device"),
         has_other_clock=_has_other_clock(report, "sm_clock_hz", SHORT_LAUNCH_NS),
         has_other_dram_clock=_has_other_clock(report, "dram_clock_hz", _LONG_LAUNCH_NS),
@@ -122,7 +122,8 @@ def _flag(launches: Any, name: str) -> NDArray[np.bool_]:
     return np.asarray(filled.to_numpy(), dtype=bool)
 
 
-def _lacks_dram_counters(launches: Any) -> NDArray[np.bool_]:
+def lacks_dram_counters(launches: Any) -> NDArray[np.bool_]:
+    """Say of each launch whether its GPU has no counters for DRAM. Shape (n,)."""
     code, capabilities = text_column(launches, "compute_capability")
     return np.array([not is_countable("dram_bytes", one) for one in capabilities])[code]
 

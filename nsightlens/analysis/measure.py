@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.analysis.activity import measure_activity
+from nsightlens.analysis.context import lacks_dram_counters
 from nsightlens.analysis.fma import fma_pipe
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
-from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE
+from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, TIE
 from nsightlens.analysis.usage import (
     INDEX,
     IS_COMPUTE,
@@ -21,13 +22,15 @@ from nsightlens.analysis.usage import (
     Usage,
 )
 from nsightlens.devices import peak_rates
-from nsightlens.devices.columns import number_column, text_column
+from nsightlens.devices.columns import first_known, number_column, text_column
+from nsightlens.devices.overrides import NO_OVERRIDES
 from nsightlens.metrics.tensor import tensor_paths_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nsightlens.analysis.activity import Activity
+    from nsightlens.devices import PeakOverrides
     from nsightlens.report import Report
 
 __all__ = ["measure_usage"]
@@ -43,13 +46,15 @@ _WORK_COLUMNS = {
 }
 
 
-def measure_usage(report: Report) -> Usage:
+def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Usage:
     """Measure how long every launch needed every resource.
 
     Parameters
     ----------
     report
         The report.
+    overrides
+        What the user says of the device.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def measure_usage(report: Report) -> Usage:
     duration = number_column(report.launches, "duration_ns")
     duration = np.where(duration > 0, duration, np.nan)
     work = _work(report)
-    peaks = peak_rates(report, _WORK_COLUMNS)
+    peaks = peak_rates(report, _WORK_COLUMNS, overrides)
     activity = measure_activity(report.store)
     counted = [_fractions_of(rate, work, duration) for rate in (peaks.rate, peaks.lowest)]
     fractions = _fractions(report, activity, counted[0], counted[1])
@@ -134,6 +139,10 @@ def _work(report: Report) -> NDArray[np.float64]:
     """Return the counted work of each resource."""
     launches = report.launches
     columns = {name: number_column(launches, column) for name, column in _WORK_COLUMNS.items()}
+    # A GPU that shares its memory with the CPU does not count DRAM: what L2 misses comes from it.
+    traffic = number_column(launches, "l2_memory_bytes")
+    stand_in = np.where(lacks_dram_counters(launches), traffic, np.nan)
+    columns["dram"] = first_known(columns["dram"], stand_in)
     return _matrix(columns, len(report))
 
 
@@ -157,15 +166,17 @@ def _fill_levels(fractions: Fractions, report: Report) -> None:
 
     ``lts__throughput`` and ``l1tex__throughput`` see more than the memory throughput does (other
     paths, active instead of elapsed cycles): neither can be busier than that. Where DRAM and L2 are
-    known and below the memory throughput, it is the remaining level, L1, that it shows.
+    known and below the memory throughput, it is the remaining level, L1, that it shows; but not
+    where L1 was less busy than that even in its active cycles: then it is something else.
     """
     launches, active, memory = report.launches, fractions.active, fractions.memory
     _fill(active, "dram", number_column(launches, "dram_throughput_pct") / 100.0)
     _fill(active, "l2", _at_most(number_column(launches, "l2_throughput_pct") / 100.0, memory))
     _fill(active, "tensor", number_column(launches, "tensor_pipe_active_pct") / 100.0)
-    l1 = _at_most(number_column(launches, "l1_throughput_pct") / 100.0, memory)
+    in_active_cycles = number_column(launches, "l1_throughput_pct") / 100.0
     outer = np.maximum(active[INDEX["dram"]], active[INDEX["l2"]])
-    _fill(active, "l1", np.where(memory > outer * (1.0 + 1e-9), memory, l1))
+    is_shown = (memory > outer * (1.0 + TIE)) & ~(in_active_cycles * (1.0 + TIE) < memory)
+    _fill(active, "l1", np.where(is_shown, memory, _at_most(in_active_cycles, memory)))
 
 
 def _is_of_active_cycles(report: Report, busy: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -21,14 +21,16 @@ from nsightlens.analysis.label import (
 from nsightlens.analysis.phrase import (
     choose,
     concat,
+    digits,
     percent,
     scaled_rate,
     sentence,
     significant,
     when,
 )
-from nsightlens.analysis.thresholds import BUSY, INACTIVE
-from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, RESOURCES, UNITS, Usage, work_unit
+from nsightlens.analysis.resource_words import RESOURCE_WORDS
+from nsightlens.analysis.thresholds import BUSY, INACTIVE, PADDED
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, UNITS, Usage, work_unit
 from nsightlens.arrays import number_array
 
 if TYPE_CHECKING:
@@ -37,20 +39,8 @@ if TYPE_CHECKING:
     from nsightlens.analysis.confidence import Confidence
     from nsightlens.analysis.context import Context
 
-__all__ = ["explain", "resource_words"]
+__all__ = ["explain"]
 
-_WORDS = {
-    "dram": "DRAM",
-    "l2": "L2",
-    "l1": "L1 with shared memory",
-    "issue": "issue slots",
-    "fma": "fma pipe",
-    "integer": "integer pipe",
-    "xu": "special-function pipe",
-    "tensor": "tensor pipes",
-    "sm": "busiest part of the SM",
-    "memory": "busiest part of the memory system",
-}
 _REGIME_WORDS = {"small_grid": "small grid", "unknown": ""}
 _SECTION = "--section SpeedOfLight"
 _SM = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
@@ -81,33 +71,19 @@ _NO_DRAM_COUNTERS = "this GPU has no DRAM counters, so that there is no classica
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
 
-def resource_words(resource: str) -> str:
-    """Return a resource as a person says it.
-
-    Examples
-    --------
-    >>> resource_words("tensor_bf16"), resource_words("dram"), resource_words("fp32")
-    ('tensor BF16', 'DRAM', 'FP32')
-    """
-    if resource in _WORDS:
-        return _WORDS[resource]
-    kind, _, dtype = resource.rpartition("_")
-    return f"{kind} {dtype.upper()}" if kind else dtype.upper()
-
-
-_RESOURCE_WORDS = tuple(resource_words(name) for name in RESOURCES)
-
-
 def explain(
     usage: Usage,
     decision: Decision,
     context: Context,
     confidence: Confidence,
+    *,
     nvidia: Any,
+    cache: Any,
 ) -> Any:
     """Say for every row why it has its label.
 
-    ``nvidia`` is the clause on where NVIDIA's rule names the other side, null where it does not.
+    ``nvidia`` is the clause on where NVIDIA's rule names the other side, null where it does not;
+    ``cache`` says what is busy in a cache that limits, null where none does.
 
     Returns
     -------
@@ -120,7 +96,7 @@ def explain(
         "-bound",
         _regime(decision),
         ": ",
-        _limiter(usage, decision, context),
+        sentence(_limiter(usage, decision, context), cache, separator=" "),
     )
     level = choose(confidence.level, CONFIDENCES)
     caution = concat("confidence ", level, ": ", confidence.causes)
@@ -130,6 +106,7 @@ def explain(
         _roofline(usage, decision, context),
         _clock(decision),
         nvidia,
+        _padding(context),
         when(is_known, caution),
         when(~is_known & context.has_unfit_shapes, _UNFIT_SHAPES),
         _open_members(context, ~is_known),
@@ -158,7 +135,7 @@ def _of_peak(usage: Usage, decision: Decision) -> Any:
     rows = np.arange(len(usage))
     limiter = decision.limiter
     text = concat(
-        choose(limiter, _RESOURCE_WORDS), " ", percent(decision.limiter_fraction), " of peak"
+        choose(limiter, RESOURCE_WORDS), " ", percent(decision.limiter_fraction), " of peak"
     )
     achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
     peak = usage.peak_per_s[limiter, rows]
@@ -179,7 +156,7 @@ def _active_pipe(usage: Usage, decision: Decision) -> Any:
     limiter = decision.limiter
     is_pipe = (limiter >= 0) & (limiter <= INDEX["xu"]) & ~usage.is_counted[limiter, rows]
     is_flop = is_pipe & (limiter < len(FLOP_RESOURCES)) & (limiter != INDEX["tensor"])
-    name = concat(choose(limiter, _RESOURCE_WORDS), pc.if_else(number_array(is_flop), " pipe", ""))
+    name = concat(choose(limiter, RESOURCE_WORDS), pc.if_else(number_array(is_flop), " pipe", ""))
     text = concat(name, " active ", percent(decision.limiter_fraction))
     achieved = _rate(usage.work[limiter, rows], usage.duration_ns)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -239,7 +216,7 @@ def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
     return sentence(
         when(parts & ~is_analytic, lambda: _classical(usage, decision)),
         when(has_intensity & agrees, lambda: _by_intensity(usage, decision)),
-        when(context.lacks_dram_counters & ~is_known, _NO_DRAM_COUNTERS),
+        when(context.lacks_dram_counters & ~usage.is_dram_counted & ~is_known, _NO_DRAM_COUNTERS),
     )
 
 
@@ -248,7 +225,7 @@ def _classical(usage: Usage, decision: Decision) -> Any:
         dram_fraction = usage.dram_ns / usage.duration_ns
     operations = pc.if_else(
         number_array(~np.isnan(decision.bound_ratio) & (decision.flop_resource >= 0)),
-        concat(choose(decision.flop_resource, _RESOURCE_WORDS), " ", percent(decision.flop_low)),
+        concat(choose(decision.flop_resource, RESOURCE_WORDS), " ", percent(decision.flop_low)),
         _flop_range(decision),
     )
     answer = choose(decision.roofline_bound, BOUNDS)
@@ -287,6 +264,28 @@ def _clock(decision: Decision) -> Any:
             "at the boost clock the ridge is at ", significant(decision.ridge_point_boost),
             " FLOP/B and the classical answer memory",
         ),
+    )  # fmt: skip
+
+
+def _padding(context: Context) -> Any:
+    """Say where a launch did more than its annotated shape needs, or read less from DRAM."""
+    flop = context.number["executed_per_useful_flop"]
+    moved = context.number["dram_per_algorithmic_byte"]
+    return sentence(
+        when(
+            flop >= PADDED,
+            lambda: concat(significant(flop), " times the operations of its shape are executed"),
+        ),
+        when(
+            moved >= PADDED,
+            lambda: concat(significant(moved), " times the bytes of its shape come from DRAM"),
+        ),
+        when(
+            moved <= 1.0 / PADDED,
+            lambda: concat("only ", significant(moved), " of the bytes of its shape come from",
+                           " DRAM, the rest from caches"),
+        ),
+        separator=", ",
     )  # fmt: skip
 
 
@@ -360,9 +359,5 @@ def _members(context: Context, count: NDArray[np.int64], what: str) -> Any:
     is_partial = (count > 0) & (count < context.launch_count)
     return when(
         is_partial,
-        lambda: concat(_digits(count), " of ", _digits(context.launch_count), " launches ", what),
+        lambda: concat(digits(count), " of ", digits(context.launch_count), " launches ", what),
     )
-
-
-def _digits(count: NDArray[np.int64]) -> Any:
-    return number_array(count).cast(pa.string())

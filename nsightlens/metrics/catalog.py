@@ -66,8 +66,20 @@ _DRAM_SECTORS = (
     ("dram__sectors_op_read.sum", "dram__sectors_op_write.sum"),
 )
 _SECTOR_BYTES = 32
+
+# Between L2 and the memory that a unified chip shares with its CPU. What misses is read, or is
+# written back later; of the fills alone, writes are not part.
+_TO_SYSMEM = "lts__t_sectors_aperture_sysmem{}_lookup_miss"
+_FILLS = "lts__d_sectors_fill_sysmem"
+_L2_MEMORY_SECTORS = (
+    f"{_TO_SYSMEM.format('')}.sum",
+    f"{_TO_SYSMEM.format('_op_read')}.sum + {_TO_SYSMEM.format('_op_write')}.sum",
+    f"{_FILLS}.sum + {_TO_SYSMEM.format('_op_write')}.sum",
+    f"{_FILLS}.sum",
+)
 _DRAM_RATE = "dram__bytes.sum.per_second"
 _SECONDS = f"{_DURATION} / 1e9"
+_INTEGER = "sass_thread_inst_executed_op_integer_pred_on"
 
 # Every L1 sector goes through one of these; together they give NVIDIA's L1 hit rate.
 _L1_SECTORS = tuple(
@@ -253,6 +265,15 @@ CATALOG: tuple[Measured, ...] = (
         section=_SPEED_OF_LIGHT,
     ),
     Measured(
+        "l2_memory_bytes",
+        (
+            *(f"({sectors}) * {_SECTOR_BYTES}" for sectors in _L2_MEMORY_SECTORS),
+            f"{_TO_SYSMEM.format('')}.sum.per_second * {_SECTOR_BYTES} * {_SECONDS}",
+        ),
+        (_MEMORY_TABLES,),
+        (_L2_MEMORY_SECTORS[0],),
+    ),
+    Measured(
         "l1_bytes",
         (
             "l1tex__t_bytes.sum",
@@ -277,6 +298,16 @@ CATALOG: tuple[Measured, ...] = (
     _flops("fp32_flop_count", "f", 1, _ROOFLINE),
     _flops("fp16_flop_count", "h", 2, _HALF_ROOFLINE),
     *(Measured(column, work_formulas(column), (_TENSOR_ROOFLINE,)) for column in TENSOR_COLUMNS),
+    # No section of ncu's own collects it.
+    Measured(
+        "integer_op_count",
+        (
+            f"smsp__{_INTEGER}.sum",
+            f"sm__{_INTEGER}.sum",
+            f"smsp__{_INTEGER}.sum.per_second * {_SECONDS}",
+        ),
+        ask=(f"smsp__{_INTEGER}.sum",),
+    ),
     # Of elapsed cycles first: the fraction of the launch, and in every set (the breakdown of
     # sm__throughput), where the share of active cycles is only in the larger ones.
     _plain(
@@ -337,6 +368,9 @@ _NO_DRAM_COUNTERS = {"7.2", "8.7", "10.1", "11.0", "12.1"}
 def is_countable(column: str, compute_capability: str | None) -> bool:
     """Say whether an architecture has counters for a column; True where it is not known.
 
+    The traffic between L2 and system memory stands in for DRAM bytes where those cannot be counted;
+    elsewhere it says nothing of the device's memory, and counts as not there.
+
     Parameters
     ----------
     column
@@ -355,7 +389,10 @@ def is_countable(column: str, compute_capability: str | None) -> bool:
         # An architecture without any path is newer than this table.
         paths = tensor_paths_of(compute_capability)
         return not paths or any(path.column == column for path in paths)
-    return not (column.startswith("dram_") and compute_capability in _NO_DRAM_COUNTERS)
+    has_dram_counters = compute_capability not in _NO_DRAM_COUNTERS
+    if column == "l2_memory_bytes":
+        return not has_dram_counters
+    return has_dram_counters or not column.startswith("dram_")
 
 
 def peak_metrics(compute_capability: str | None) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ __all__ = [
 
 PREFIX = "sm__ops_path_tensor_"
 _AMPERE = ("8.0", "8.6", "8.7")
-_DATACENTER_BLACKWELL = ("10.0", "10.1", "10.3", "11.0")
+_TCGEN05_INT8 = ("10.0", "10.1", "11.0")
+_DATACENTER_BLACKWELL = (*_TCGEN05_INT8, "10.3")
 _GEFORCE_BLACKWELL = ("12.0", "12.1")
 
 
@@ -132,20 +133,27 @@ def _hopper(column: str, source: str, *instructions: TensorInstruction) -> Tenso
     )
 
 
-def _blackwell(column: str, *sources: str, tcgen05: str, warp: str) -> tuple[TensorPath, ...]:
+def _blackwell(
+    column: str,
+    *sources: str,
+    tcgen05: str,
+    warp: str,
+    cc: tuple[str, ...] = _DATACENTER_BLACKWELL,
+) -> tuple[TensorPath, ...]:
+    """Build the paths of ``tcgen05`` beside ``mma.sync``, and of the latter where it is alone."""
     warp_only = _instruction(warp, *sources)
+    others = (*(one for one in _DATACENTER_BLACKWELL if one not in cc), *_GEFORCE_BLACKWELL)
+    both = (_instruction(tcgen05, *sources), warp_only)
     return (
-        TensorPath(
-            column,
-            _DATACENTER_BLACKWELL,
-            sources,
-            instructions=(_instruction(tcgen05, *sources), warp_only),
-        ),
-        TensorPath(column, _GEFORCE_BLACKWELL, sources, instructions=(warp_only,)),
+        TensorPath(column, cc, sources, instructions=both),
+        TensorPath(column, others, sources, instructions=(warp_only,)),
     )
 
 
 _FP16 = "tensor_fp16_flop_count"
+_FP8_APART = (
+    "src_fp4_fp6_dst_fp16", "src_fp4_fp6_dst_fp32", "src_fp8_dst_fp16", "src_fp8_dst_fp32",
+)  # fmt: skip
 _FP16_BOTH = ("src_fp16_dst_fp16", "src_fp16_dst_fp32")
 
 TENSOR_PATHS: tuple[TensorPath, ...] = (
@@ -181,18 +189,20 @@ TENSOR_PATHS: tuple[TensorPath, ...] = (
     _ampere("tensor_fp8_flop_count", "src_fp8", cc=("8.9", "9.0")),
     TensorPath(
         "tensor_fp8_flop_count",
-        _DATACENTER_BLACKWELL,
+        _TCGEN05_INT8,
         ("src_fp4_fp6_fp8_dst_fp16", "src_fp4_fp6_fp8_dst_fp32"),
         instructions=(
             _instruction("utcqmma", "src_fp4_fp6_fp8_dst_fp16", "src_fp4_fp6_fp8_dst_fp32"),
         ),
     ),
+    # B300 counts FP8 apart from FP6 and FP4, and only the instruction by sparsity.
     TensorPath(
         "tensor_fp8_flop_count",
-        _GEFORCE_BLACKWELL,
-        ("src_fp4_fp6_dst_fp16", "src_fp4_fp6_dst_fp32", "src_fp8_dst_fp16", "src_fp8_dst_fp32"),
-        has_sparsity=True,
+        ("10.3",),
+        _FP8_APART,
+        instructions=(_instruction("utcqmma", *_FP8_APART),),
     ),
+    TensorPath("tensor_fp8_flop_count", _GEFORCE_BLACKWELL, _FP8_APART, has_sparsity=True),
     TensorPath(
         "tensor_fp4_flop_count",
         _DATACENTER_BLACKWELL,
@@ -210,7 +220,9 @@ TENSOR_PATHS: tuple[TensorPath, ...] = (
         _instruction("igmma", "src_int8"),
         _instruction("imma", "src_int8"),
     ),
-    *_blackwell("tensor_int8_op_count", "src_int8", tcgen05="utcimma", warp="imma"),
+    *_blackwell(
+        "tensor_int8_op_count", "src_int8", tcgen05="utcimma", warp="imma", cc=_TCGEN05_INT8
+    ),
     TensorPath("tensor_int4_op_count", ("7.5",), ("src_int4",)),
     _ampere("tensor_int4_op_count", "src_int4"),
     TensorPath("tensor_int1_op_count", ("7.5", *_AMPERE, "8.9"), ("src_int1",)),
