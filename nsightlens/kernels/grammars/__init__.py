@@ -32,9 +32,9 @@ __all__ = ["ALL_RULES"]
 ALL_RULES: tuple[Rule, ...] = (
     *compilers.RULES,
     *communication.RULES,
+    *cudnn.RULES,
     *cublas.RULES,
     *cutlass.RULES,
-    *cudnn.RULES,
     *flash_attention.RULES,
     *flashinfer.RULES,
     *trtllm.RULES,

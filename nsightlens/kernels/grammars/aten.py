@@ -10,6 +10,7 @@ from __future__ import annotations
 from nsightlens.kernels.rule import Rule
 
 FUNCTORS: tuple[Rule, ...] = (
+    Rule("aten.check", "check|assert size|async|finite|bounds|inf|nan -mul|where", "other", "generic"),
     Rule("aten.masked", "masked fill|scatter|select", "elementwise", "generic"),
     Rule("aten.fill", "fill functor|cuda", "copy", "fill"),
     Rule("aten.index_copy", "index copy|put|add|fill kernel|impl", "copy", "scatter"),
@@ -21,7 +22,7 @@ FUNCTORS: tuple[Rule, ...] = (
     Rule("aten.to_fp8", "hfp8|fp8|msfp|fp8rowwise float|to", "quantise", "quantise", shape=r"_?float\w*_to_"),
     Rule("aten.from_fp8", "hfp8|fp8|msfp to", "quantise", "dequantise", shape=r"_?\w*_to_float"),
     Rule("aten.argmax", "arg|argmax|argmin max|min|ops|argmax|argmin", "reduction", "argmax", shape=r"Arg(?:Max|Min)Ops|argm", also=("softmax_sampling",)),
-    Rule("aten.norm_ops", "norm|l2norm ops|functor", "reduction", "norm2", shape=r"(?:\w*Norm\w*Ops|L2Norm\w*Functor)"),
+    Rule("aten.norm_ops", "norm|l2norm ops|functor", "reduction", "norm2", shape=r"(?:\w*Norm\w*Ops|(?:L2|Lp|LInf|Max)Norm\w*Functor)"),
     Rule("aten.group_norm_affine", "groupnorm kernel", "norm", "groupnorm_affine", shape=r"GroupNorm\w*Impl", also=("elementwise",)),
     Rule("apex.welford", "welford -reduce|ops", "norm", "layernorm"),
     Rule("aten.batch_norm", "batchnorm|batch norm elementwise|collect|stat|transform|backward|reduce|update", "norm", "batchnorm"),
@@ -37,7 +38,7 @@ VEHICLES: tuple[Rule, ...] = (
     Rule("aten.scatter_gather", "scatter gather", "copy", "scatter_gather", shape=r"_?scatter_gather"),
     Rule("aten.index_elementwise", "index elementwise", "copy", "gather", shape=r"index_elementwise", unwraps=True, also=("embedding",)),
     Rule("aten.distribution", "distribution elementwise|nullary", "elementwise", "random", also=("softmax_sampling",)),
-    Rule("aten.elementwise", "elementwise kernel|vectorized|unrolled", "elementwise", "generic", unwraps=True),
+    Rule("aten.elementwise", "elementwise kernel|vectorized|unrolled|unary|binary|ternary|simple", "elementwise", "generic", unwraps=True),
     Rule("aten.multi_tensor", "multi tensor apply", "elementwise", "generic", unwraps=True),
     Rule("aten.reduce", "reduce kernel", "reduction", "generic", shape=r"reduce_kernel$", unwraps=True),
     Rule("thrust.agent", "agent kernel", "other", "unknown", unwraps=True),
@@ -48,9 +49,10 @@ KERNELS: tuple[Rule, ...] = (
     Rule("aten.index_select", "index select", "embedding", "index_select", shape=r"indexSelect", also=("copy",)),
     Rule("aten.gather", "vectorized gather", "embedding", "index_select", also=("copy",)),
     Rule("aten.index_func", "index func", "copy", "scatter"),
-    Rule("aten.topk", "mbtopk|sbtopk", "sort_topk", "generic"),
+    Rule("aten.topk", "mbtopk|sbtopk|median", "sort_topk", "generic"),
+    Rule("aten.sort_indices", "reverse indices", "sort_topk", "generic"),
     Rule("aten.sort", "bitonic|segmented sort|keys|kvinplace", "sort_topk", "generic"),
-    Rule("aten.softmax", "softmax warp|forward|backward|cunn|persistent|spatial", "softmax_sampling", "softmax"),
+    Rule("aten.softmax", "softmax warp|forward|backward|cunn|persistent|spatial -entropy|xentropy|loss", "softmax_sampling", "softmax"),
     Rule("aten.spin", "spin", "other", "generic", shape=r"spin_kernel"),
     Rule("aten.scan", "tensor scan|innermost|outer", "reduction", "generic", shape=r"tensor_kernel_scan"),
     Rule("aten.sampling", "multinomial", "softmax_sampling", "sampling"),

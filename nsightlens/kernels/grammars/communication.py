@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     # DeepEP and other expert-parallel exchanges.
     Rule("deepep.layout", "dispatch layout", "moe_routing", "metadata", also=("communication",)),
     Rule("deepep.notify", "notify|cached dispatch|combine", "communication", "moe_a2a_meta", also=("moe_routing",)),
+    Rule("deepep.notify_within", "notify", "communication", "moe_a2a_meta", within="deep|ep|internode|intranode|hybrid", also=("moe_routing",)),
     Rule("deepep.exchange", "dispatch|combine", "communication", "moe_a2a", within="deep|ep|deepep|internode|intranode|ll|hybrid|pplx", also=("moe_routing",)),
     Rule("deepep.setup", "barrier|clean|memset|init", "communication", "moe_a2a_meta", within="intranode|internode|ll", also=("moe_routing",)),
     Rule("exchange.alltoall", "alltoall|all2all|a2a|alltoallv -quantize", "communication", "all_to_all"),
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     Rule("collective.nvshmem", "nvshmem|nvshmemx|nvshmemi|ibgda|nvls", "communication", "generic"),
     Rule("collective.sendrecv", "sendrecv", "communication", "sendrecv"),
     Rule("collective.send", "send|recv p2p|peer|kernel|nvlink|signal", "communication", "sendrecv"),
+    Rule("collective.signal", "signal|signals put|get|wait|send|notify|set", "communication", "sendrecv"),
     Rule("collective.barrier", "barrier kernel|all|block|device|signal|system|multi", "communication", "barrier"),
     Rule("collective.broadcast", "broadcast|bcast comm|rank|ranks|peer|multicast|p2p|oneshot|twoshot", "communication", "broadcast"),
 )

@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     Rule("cudnn.kern_precompute", "precomputed|precompute convolve|indices|filter", "ssm_conv", "conv_helper", library="cudnn"),
     Rule("cudnn.splitk_reduction", "reduce splitk|split", "ssm_conv", "conv_splitk_reduce", within="cudnn", library="cudnn"),
     Rule("cudnn.batchnorm", "bn fw|bw|fwd|bwd|finalize", "norm", "batchnorm", library="cudnn"),
+    Rule("cudnn.tensor_operation", "op tensor", "elementwise", "generic", shape=r"op_(?:generic_)?tensor", library="cudnn"),
     Rule("cudnn.layout", "nchw|nhwc|nchw2|nhwc2|ncxhw", "copy", "layout_cast", shape=r"(?i)\w*n[cdhw]+\d*_?(?:to|2)_?n[cdhw]+", library="cudnn"),
     Rule("tensorrt.reformat", "reformat", "copy", "layout_cast", library="tensorrt"),
     Rule("tensorrt.reformat_copy", "copy", "copy", "layout_cast", within="reformat", library="tensorrt"),

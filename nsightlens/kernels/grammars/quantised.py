@@ -31,7 +31,7 @@ DEEP_GEMM: tuple[Rule, ...] = (
     Rule("deep_gemm.impl_fp4", "gemm fp8 fp4 impl", "gemm", "quantised", shape=r"(?P<arch>sm\d+)_", library="deepgemm", note="operands may be fp8 x fp8 or fp8 x fp4: the template arguments say which"),
     Rule("deep_gemm.impl", "gemm fp8 impl", "gemm", "quantised", shape=r"(?P<arch>sm\d+)_fp8_", dtypes=("fp8_e4m3",), library="deepgemm"),
     Rule("deep_gemm.impl_bf16", "gemm bf16 impl", "gemm", "dense", shape=r"(?P<arch>sm\d+)_bf16_", dtypes=("bf16",), library="deepgemm"),
-    Rule("deep_gemm.logits", "logits mqa", "attention", "mla_sparse", library="deepgemm", note="scores of the sparse-attention indexer"),
+    Rule("deep_gemm.logits", "logits mqa -metadata", "attention", "mla_sparse", library="deepgemm", note="scores of the sparse-attention indexer"),
 )
 
 MARLIN: tuple[Rule, ...] = (
@@ -57,7 +57,7 @@ GGML: tuple[Rule, ...] = (
     Rule("ggml.attention", "flash attn ext|tile|mma", "attention", "flash", shape=r"flash_attn_", library="ggml", reads=(r"^(?P<head_dim>\d+)",)),
     Rule("ggml.set_rows", "set rows", "kv_cache", "write", library="ggml"),
     Rule("ggml.get_rows", "get rows", "embedding", "generic", library="ggml", also=("copy",)),
-    Rule("ggml.moe", "moe vec|q -gate|norm", "gemm", "grouped_quantised", shape=r"moe_(?:vec_)?q", library="ggml"),
+    Rule("ggml.moe", "moe vec|q|q2|q3|q4|q5|q6|q8|iq1|iq2|iq3|iq4 -gate|norm", "gemm", "grouped_quantised", shape=r"moe_(?:vec_)?q", library="ggml"),
     Rule("ggml.gated", "gated unary|op", "activation", "gated", library="ggml"),
     Rule("ggml.unary", "unary op kernel", "elementwise", "generic", unwraps=True, library="ggml"),
     Rule("ggml.broadcast", "bcast bin|unary|k", "elementwise", "generic", library="ggml"),
@@ -68,7 +68,7 @@ OTHERS: tuple[Rule, ...] = (
     Rule("aqlm.matvec", "code1|code2|code1x16|code2x8 mat|matvec vec|matvec", "gemm", "quantised", shape=r"Code\d+x\d+MatVec", library="vllm"),
     Rule("aqlm.dequantise", "code1|code2 dequant", "quantise", "dequantise", library="vllm"),
     Rule("exllama.reconstruct", "reconstruct exllama|gptq|awq|4bit|8bit", "quantise", "dequantise"),
-    Rule("bitsandbytes.dequantise", "dequantize|kdequantize|dequant blockwise", "quantise", "dequantise"),
+    Rule("bitsandbytes.dequantise", "dequantize|kdequantize|dequant|kdequant blockwise|mm", "quantise", "dequantise"),
     Rule("bitsandbytes.quantise", "quantize|kquantize blockwise", "quantise", "quantise"),
     Rule("bitsandbytes.gemv", "kgemm|kgemv inference|4bit|bit", "gemm", "quantised_gemv"),
 )

@@ -16,7 +16,7 @@ RULES: tuple[Rule, ...] = (
     Rule("triton.lightning", "fwd diag|none|parallel|kv", "ssm_conv", "linear_attention", shape=r"_fwd_(?:none_)?(?:diag|kv)"),
     Rule("triton.split", "fwd kernel splitk", "attention", "flash_splitkv", phase="decode", shape=r"_fwd_kernel_split"),
     Rule("triton.forward_bare", "fwd kernel", "attention", "flash", phase="prefill", shape=r"_fwd_kernel$", note="a common name: the attention kernel of several Triton libraries"),
-    Rule("triton.forward", "fwd kernel -ep|norm|layer|rms|loss|copy|destindex", "attention", "flash", phase="prefill", shape=r"_fwd_kernel"),
+    Rule("triton.forward", "fwd kernel -ep|gather|scatter|fill|expand|indices|pad|pack|dequant|quantize|norm|layer|rms|loss|copy|destindex", "attention", "flash", phase="prefill", shape=r"_fwd_kernel"),
     Rule("triton.attention_forward", "attn fwd", "attention", "flash", phase="unknown", shape=r"_?attn_fwd"),
     Rule("triton.attention_backward", "attn bwd", "attention", "bwd", phase="train_bwd", shape=r"_?attn_bwd"),
     Rule("triton.backward", "bwd kernel|preprocess -norm|loss|layer|rms", "attention", "bwd", phase="train_bwd", shape=r"_bwd_(?:kernel|preprocess)"),
