@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from nsightlens.analysis import classify
+from nsightlens.analysis.measure import measure_usage
+from nsightlens.analysis.usage import INDEX
 from nsightlens.devices import peak_rates
 from nsightlens.readers import open_report
 
@@ -110,6 +113,34 @@ def test_fp32_and_fp64_percent_of_peak_equal_the_roofline_rule(corpus: Corpus) -
 
     counts = compare(corpus, ("SOLFPRoofline",), check)
     assert counts == {"figures": 45, "close to 0": 1, "rule failed": 2}
+
+
+def test_labels_rest_on_the_percentages_of_the_roofline_rule(corpus: Corpus) -> None:
+    """The roofline times of FP32 and FP64 are those percentages of the duration.
+
+    So are their fractions in the table of resources, but where the pipe was active for longer than
+    its operations need: seven FP64 kernels do more than multiply-adds.
+    """
+    usage = measure_usage(corpus.report)
+    resources = {
+        (one["report"], one["launch_id"], one["resource"]): one
+        for one in classify(corpus.report).resources.to_pylist()
+    }
+    counts: Counter[tuple[str, str]] = Counter()
+    for row, rule in corpus.messages("SOLFPRoofline"):
+        for name in ("fp32", "fp64"):
+            percent = 100 * usage.flop_ns[INDEX[name], row] / usage.duration_ns[row]
+            if FAILED.search(rule["message"]):
+                assert np.isnan(percent)
+                continue
+            assert percent == pytest.approx(corpus.percent_of_peak[name][row], rel=1e-12)
+            one = resources[rule["report"], rule["launch_id"], name]
+            counts[name, one["measured_by"]] += 1
+            if one["measured_by"] == "counter":
+                assert 100 * one["fraction_of_peak"] == pytest.approx(percent, rel=1e-12)
+            else:
+                assert 100 * one["fraction_of_peak"] > percent
+    assert counts == {("fp32", "counter"): 46, ("fp64", "counter"): 39, ("fp64", "activity"): 7}
 
 
 def test_the_ratio_of_fp32_to_fp64_peak_equals_the_roofline_rule(corpus: Corpus) -> None:
