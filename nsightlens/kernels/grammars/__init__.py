@@ -21,7 +21,10 @@ from nsightlens.kernels.grammars import (
     quantised,
     triton,
     trtllm,
-    vocabulary,
+    words_bookkeeping,
+    words_model,
+    words_ordinary,
+    words_products,
 )
 
 if TYPE_CHECKING:
@@ -41,5 +44,8 @@ ALL_RULES: tuple[Rule, ...] = (
     *quantised.RULES,
     *triton.RULES,
     *aten.RULES,
-    *vocabulary.RULES,
+    *words_bookkeeping.RULES,
+    *words_model.RULES,
+    *words_products.RULES,
+    *words_ordinary.RULES,
 )

@@ -28,7 +28,7 @@ FUNCTORS: tuple[Rule, ...] = (
     Rule("aten.batch_norm", "batchnorm|batch norm elementwise|collect|stat|transform|backward|reduce|update", "norm", "batchnorm"),
     Rule("aten.layer_norm_parts", "gamma beta", "norm", "layernorm"),
     Rule("aten.layer_norm_moments", "rowwise moments", "norm", "layernorm"),
-    Rule("aten.layer_norm_gradients", "layer norm|layernorm|internal grad|gradients|gradient input|internal", "norm", "layernorm", shape=r"(?:Compute(?:Internal|Gradient)|layer_norm_grad)"),
+    Rule("aten.layer_norm_gradients", "layernorm|internal|gradient grad|gradients|input", "norm", "layernorm", shape=r"(?:Compute(?:Internal|Gradient)|layer_norm_grad)"),
     Rule("apex.layer_norm_gradients", "grad input|gamma|beta|gammabeta", "norm", "layernorm", shape=r"cuCompute"),
     Rule("aten.group_norm_parameters", "fused params compute", "norm", "groupnorm_helper"),
     Rule("aten.adam", "adam|adamw|lamb|sgd", "other", "optimizer"),

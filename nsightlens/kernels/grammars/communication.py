@@ -27,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     Rule("deepep.notify", "notify|cached dispatch|combine", "communication", "moe_a2a_meta", also=("moe_routing",)),
     Rule("deepep.notify_within", "notify", "communication", "moe_a2a_meta", within="deep|ep|internode|intranode|hybrid", also=("moe_routing",)),
     Rule("deepep.exchange", "dispatch|combine", "communication", "moe_a2a", within="deep|ep|deepep|internode|intranode|ll|hybrid|pplx", also=("moe_routing",)),
+    Rule("deepep.bare", "dispatch|combine", "communication", "moe_a2a", shape=r"(?:cached_notify_|notify_)?(?:dispatch|combine)$", weak=True, library="deepep", also=("moe_routing",), note="a bare name: most often DeepEP's exchange of tokens between experts"),
     Rule("deepep.setup", "barrier|clean|memset|init", "communication", "moe_a2a_meta", within="intranode|internode|ll", also=("moe_routing",)),
     Rule("exchange.alltoall", "alltoall|all2all|a2a|alltoallv -quantize", "communication", "all_to_all"),
     # Fused and plain all-reduce.
@@ -48,5 +49,6 @@ RULES: tuple[Rule, ...] = (
     Rule("collective.send", "send|recv p2p|peer|kernel|nvlink|signal", "communication", "sendrecv"),
     Rule("collective.signal", "signal|signals put|get|wait|send|notify|set", "communication", "sendrecv"),
     Rule("collective.barrier", "barrier kernel|all|block|device|signal|system|multi", "communication", "barrier"),
+    Rule("collective.exchange", "exchange ring|halo|peer|peers|rank|ranks|neighbour|neighbor|nvlink|pcie", "communication", "sendrecv"),
     Rule("collective.broadcast", "broadcast|bcast comm|rank|ranks|peer|multicast|p2p|oneshot|twoshot", "communication", "broadcast"),
 )
