@@ -25,17 +25,19 @@ from typing import TYPE_CHECKING, Any
 from nsightlens._version import __version__
 
 if TYPE_CHECKING:
-    from nsightlens.analysis import Classification, classify
+    from nsightlens.analysis import Classification, Explanation, classify, explain
     from nsightlens.errors import NsightLensError
     from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
 
 __all__ = [
     "Classification",
+    "Explanation",
     "NsightLensError",
     "Report",
     "__version__",
     "classify",
+    "explain",
     "open_report",
     "read_metrics",
 ]
@@ -44,9 +46,11 @@ __all__ = [
 # answer --help without loading Arrow.
 _HOME = {
     "Classification": "nsightlens.analysis",
+    "Explanation": "nsightlens.analysis",
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
     "classify": "nsightlens.analysis",
+    "explain": "nsightlens.analysis",
     "open_report": "nsightlens.readers",
     "read_metrics": "nsightlens.readers",
 }

@@ -1,8 +1,9 @@
-"""Rich display: a report and its labels as HTML tables in a notebook.
+"""Rich display: a report and its labels as HTML tables in a notebook, and a launch explained.
 
-`Report._repr_html_` and `Classification._repr_html_` call these; IPython is not needed. Every text
-from a report is escaped. The bounds are told apart by word, sign and colour, in colours that
-colour-blind readers can tell apart on light and dark ground (Okabe and Ito's blue and orange).
+`Report._repr_html_`, `Classification._repr_html_` and `Explanation._repr_html_` call these; IPython
+is not needed. Every text from a report is escaped. The bounds are told apart by word, sign and
+colour, in colours that colour-blind readers can tell apart on light and dark ground (Okabe and
+Ito's blue and orange).
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens.render import facts, numbers
 from nsightlens.render.columns import label_columns
+from nsightlens.render.explanation import ExplanationView, explanation_text
 from nsightlens.render.grid import GridColumn
+from nsightlens.render.style import Style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nsightlens.analysis import Classification
+    from nsightlens.analysis.explanation import Explanation
     from nsightlens.report import Report
 
-__all__ = ["classification_html", "report_html"]
+__all__ = ["classification_html", "explanation_html", "explanation_page", "report_html"]
 
 ROWS_SHOWN = 50
 """Rows of a table in a notebook; more would push everything else off the screen."""
@@ -132,3 +136,27 @@ def _cell(column: GridColumn, index: int) -> str:
 
 def _align(column: GridColumn) -> str:
     return ' class="right"' if column.align == "right" else ""
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return the page about one launch, as it stands in a terminal.
+
+    Parameters
+    ----------
+    explanation
+        A result of `nsightlens.explain`.
+    """
+    return f'<pre class="nsightlens">{escape(explanation_page(explanation, 100))}</pre>\n'
+
+
+def explanation_page(explanation: Explanation, width: int) -> str:
+    """Return the page about one launch as text.
+
+    Parameters
+    ----------
+    explanation
+        A result of `nsightlens.explain`.
+    width
+        [character] Columns of a line.
+    """
+    return explanation_text(ExplanationView(explanation), Style(width=width))

@@ -14,12 +14,19 @@
 - `nsightlens.analysis.aggregate`: groups of launches.
 - `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.
 - `nsightlens.analysis.resources`: the table of roofline times.
-- `nsightlens.analysis.select`: filters.
+- `nsightlens.analysis.select`: filters. `nsightlens.analysis.find_launch`: the one that is meant.
+- `nsightlens.analysis.explanation`: `explain` and its result: one launch with all its numbers.
+- `nsightlens.analysis.arithmetic`: the steps from measured work to a label, in words.
+- `nsightlens.analysis.stall_meanings`: what each warp state usually means, by kind of kernel.
+- `nsightlens.analysis.advice`, `nsightlens.analysis.advice_rules`: what is worth trying, and why.
+- `nsightlens.analysis.quantities`: every number of one launch by its name.
+- `nsightlens.analysis.lacking`: what one launch lacks, and how to collect it.
 """
 
 from __future__ import annotations
 
 from nsightlens.analysis.classification import Classification, classify
+from nsightlens.analysis.explanation import Explanation, explain
 from nsightlens.analysis.select import select
 
-__all__ = ["Classification", "classify", "select"]
+__all__ = ["Classification", "Explanation", "classify", "explain", "select"]

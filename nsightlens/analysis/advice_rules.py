@@ -24,8 +24,10 @@ _PART_PCT = 20.0
 """[%] From this share on, one cause is worth a change of the code."""
 _WASTE = 1.25
 """[1] More work than needed by this factor is worth a look."""
-_WIDE_REQUEST = 16.0
-"""[sector] A load of 16 bytes a thread touches as many when it is contiguous: more is scattered."""
+_FULL_ENOUGH = 0.8
+"""[1] A grid that fills this share of the GPU loses little by the rest."""
+_WIDE_REQUEST = 20.0
+"""[sector] A contiguous load of 16 bytes a thread touches 16, 17 where it is not aligned."""
 _SHORT_NS = 5_000.0
 """[ns] A launch below this takes about as long as launching it does."""
 _TENSOR_GOOD_PCT = 70.0
@@ -71,7 +73,7 @@ def _occupancy_limited_by(q: Quantities, limit: str) -> bool:
         _idles(q)
         and limit in (q.text("occupancy_limiter") or "")
         and q("theoretical_occupancy_pct") <= 50.0
-        and q("waves_per_multiprocessor") >= thresholds.FULL_WAVE
+        and not q("waves_per_multiprocessor") < thresholds.FULL_WAVE
         and q("eligible_warps_per_scheduler") < 1.0
         # Warp-specialised matrix kernels run with few warps on purpose.
         and not q("tensor_pipe_active_pct") >= _PART_PCT
@@ -89,6 +91,12 @@ def _is_on_cuda_cores(q: Quantities) -> bool:
     )
 
 
+def _moves_data(q: Quantities) -> bool:
+    """Say whether memory is used enough for the shape of accesses to matter."""
+    is_waiting = q("stalled_for_data_pct") >= _PART_PCT and not _is(q, "regime", "small_grid")
+    return _is(q, "bound", "memory") and (is_waiting or 100 * q("limiter_fraction") >= 30.0)
+
+
 def _has_tensor_cores(q: Quantities) -> bool:
     # The GTX 16 series is the one of 7.5 without.
     capability = q.text("compute_capability")
@@ -100,10 +108,15 @@ def _is_at_its_tensor_roof(q: Quantities) -> bool:
     return is_tensor and 100 * q("limiter_fraction") >= _TENSOR_GOOD_PCT
 
 
+def _is_below_its_tensor_roof(q: Quantities) -> bool:
+    is_tensor = (q.text("limiter") or "").startswith("tensor_")
+    return is_tensor and 100 * q("limiter_fraction") < _TENSOR_GOOD_PCT
+
+
 _FEWER_BYTES = {
-    "decode": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. Each key and "
-    "value is read once a sequence ({arithmetic_intensity_flop_per_byte}), so a larger batch adds "
-    "bytes as fast as work: keep the KV cache in fewer bits, share heads (GQA, MLA) or prefixes",
+    "decode": "DRAM is at {dram_of_peak_pct}: fewer bytes make this faster. Each key and value is "
+    "read once for a sequence, so a larger batch adds bytes as fast as work: keep the KV cache in "
+    "fewer bits, share heads (GQA, MLA) or prefixes",
     "attention": "DRAM is at {dram_of_peak_pct} with {dram_bytes}: fewer bytes make this faster: "
     "larger tiles of queries for each pass over keys and values, fewer bits",
     "gemm": "DRAM is at {dram_of_peak_pct}: the weights are read once for all rows, so that up to "
@@ -113,27 +126,23 @@ _FEWER_BYTES = {
     "gemv": "DRAM is at {dram_of_peak_pct}: a matrix-vector product reads every weight for one "
     "row. Batch the rows into a GEMM, which reads the {dram_bytes} once for all of them, or keep "
     "the weights in fewer bits",
-    "copy": "DRAM is at {dram_of_peak_pct}: the copy of {dram_bytes} is as fast as it can be. "
-    "What helps is not to copy: another layout, writing in place, fusing it into its neighbour",
-    "": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. Fuse with the kernel "
-    "before or after it, so that these {dram_bytes} are not written and read again, or use "
-    "narrower types",
+    "copy": "DRAM is at {dram_of_peak_pct} with {dram_bytes}: what helps most is not to copy:  "
+    "another layout, writing in place, fusing it into its neighbour",
+    "": "DRAM is at {dram_of_peak_pct}: fewer bytes make this faster. Fuse with the kernel before "
+    "or after it, so that these {dram_bytes} are not written and read again, or use narrower types",
 }
 _SATURATED_WITHOUT_FLOP = {
     "gemm": "DRAM is at {dram_of_peak_pct}: weights are read once for all rows, so that more rows "
     "(a larger batch) take little longer; weights in fewer bits take less",
-    "decode": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster. A larger batch "
-    "adds bytes as fast as work: keep the KV cache in fewer bits, share heads (GQA, MLA) or "
-    "prefixes",
-    "": "DRAM is at {dram_of_peak_pct}: only fewer bytes make this faster: fuse with the kernel "
-    "before or after it, or use narrower types",
+    "": "DRAM is at {dram_of_peak_pct}: fewer bytes make this faster: fuse with the kernel before "
+    "or after it, or use narrower types",
 }
 
 RULES: tuple[Rule, ...] = (
     # What is done and need not be.
     Rule(
         "padding",
-        lambda q: q("executed_per_useful_flop") >= _WASTE,
+        lambda q: q("executed_per_useful_flop") >= _WASTE and _is(q, "bound", "compute"),
         {
             "": "{executed_per_useful_flop} operations are executed for each that the shape "
             "needs: tiles are padded. Choose a tile or a shape that divides evenly"
@@ -160,7 +169,9 @@ RULES: tuple[Rule, ...] = (
     # Too little of the GPU in use.
     Rule(
         "small_grid",
-        lambda q: q("grid_block_count") < q("sm_count") and not _limited_by(q, "dram"),
+        lambda q: (
+            q("grid_block_count") < _FULL_ENOUGH * q("sm_count") and not _limited_by(q, "dram")
+        ),
         {
             "decode": "the grid has work for only {grid_block_count} of {sm_count} SMs: split the "
             "KV sequence over more blocks (split-KV, more splits), or decode more sequences at "
@@ -175,9 +186,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "small_grid",
-        lambda q: (
-            _is(q, "regime", "small_grid") and q("waves_per_multiprocessor") < thresholds.FULL_WAVE
-        ),
+        lambda q: _is(q, "regime", "small_grid") and q("waves_per_multiprocessor") < _FULL_ENOUGH,
         {
             "decode": "{waves_per_multiprocessor} waves: the grid does not fill the GPU "
             "(occupancy {achieved_occupancy_pct}). More KV splits or sequences would",
@@ -198,6 +207,14 @@ RULES: tuple[Rule, ...] = (
     # The roof that is reached.
     Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _FEWER_BYTES),
     Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _SATURATED_WITHOUT_FLOP),
+    Rule(
+        "dram_headroom",
+        lambda q: _limited_by(q, "dram") and q("dram_of_peak_pct") < _SATURATED_PCT,
+        {
+            "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
+            "(16 bytes a thread, more elements a thread)"
+        },
+    ),
     Rule(
         "cuda_cores_in_a_gemm",
         _is_on_cuda_cores,
@@ -225,6 +242,15 @@ RULES: tuple[Rule, ...] = (
         {
             "": "tensor cores are at {limiter_of_peak_pct} of their dense peak, which is what "
             "good libraries reach: faster only with fewer operations or fewer bits an operand"
+        },
+    ),
+    Rule(
+        "operands_not_hidden",
+        lambda q: _is_below_its_tensor_roof(q) and q("stalled_for_data_pct") >= 15.0,
+        {
+            "": "tensor cores reach {limiter_of_peak_pct}, good libraries 70 to 80 %, and warps "
+            "wait {stalled_for_data_pct} of their time for operands: load earlier (more stages) "
+            "or use each operand more often (larger tiles, more rows)"
         },
     ),
     Rule(
@@ -265,7 +291,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "excess_sectors",
-        lambda q: q("excess_sectors_pct") >= _PART_PCT and _is(q, "bound", "memory"),
+        lambda q: q("excess_sectors_pct") >= _PART_PCT and _moves_data(q),
         {
             "": "{excess_sectors_pct} of the sectors that global accesses touch are not needed: "
             "neighbouring threads do not access neighbouring addresses. Change the layout or go "
@@ -274,7 +300,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "scattered_loads",
-        lambda q: q("sectors_per_load_request") > _WIDE_REQUEST and _is(q, "bound", "memory"),
+        lambda q: q("sectors_per_load_request") > _WIDE_REQUEST and _moves_data(q),
         {
             "": "a load of a warp touches {sectors_per_load_request} sectors on average, and "
             "contiguous threads need at most 16: change the layout, or go through shared memory"
@@ -341,9 +367,18 @@ RULES: tuple[Rule, ...] = (
         lambda q: _occupancy_limited_by(q, "registers"),
         {
             "": "{registers_per_thread_count} registers a thread allow "
-            "{theoretical_occupancy_pct} occupancy, and {eligible_warps_per_scheduler} warps are "
-            "ready to issue: fewer registers (launch bounds) give more warps, more independent "
-            "loads a thread need none"
+            "{theoretical_occupancy_pct} occupancy, and a scheduler has "
+            "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
+            "room for more warps; more independent loads a thread help without them"
+        },
+    ),
+    Rule(
+        "registers",
+        lambda q: _occupancy_limited_by(q, "registers"),
+        {
+            "": "registers allow {theoretical_occupancy_pct} occupancy, and a scheduler has "
+            "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
+            "room for more warps; more independent loads a thread help without them"
         },
     ),
     Rule(
@@ -351,8 +386,9 @@ RULES: tuple[Rule, ...] = (
         lambda q: _occupancy_limited_by(q, "shared_mem"),
         {
             "": "{shared_memory_per_block_bytes} of shared memory a block allow "
-            "{theoretical_occupancy_pct} occupancy, and {eligible_warps_per_scheduler} warps are "
-            "ready to issue: smaller tiles give more warps, more stages need none"
+            "{theoretical_occupancy_pct} occupancy, and a scheduler has "
+            "{eligible_warps_per_scheduler} warps ready: smaller tiles make room for more warps; "
+            "more stages help without them"
         },
     ),
     Rule(
@@ -388,14 +424,6 @@ RULES: tuple[Rule, ...] = (
         {
             "": "compute-bound at {sm_clock_hz}, memory-bound at the boost clock "
             "({boost_clock_hz}): profile with --clock-control none before choosing what to change"
-        },
-    ),
-    Rule(
-        "dram_headroom",
-        lambda q: _limited_by(q, "dram") and q("dram_of_peak_pct") < _SATURATED_PCT,
-        {
-            "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
-            "(16 bytes a thread, more elements a thread)"
         },
     ),
 )

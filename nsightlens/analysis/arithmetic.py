@@ -16,7 +16,7 @@ from nsightlens.analysis.resource_words import resource_words
 from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Step", "confidence_causes", "steps"]
 
@@ -24,14 +24,13 @@ Row = dict[str, Any]
 
 _LEVEL_WORDS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 _EVIDENCE = {
-    "counters": "operations of every pipe in use and DRAM bytes were counted",
-    "throughput": "percentages of peak of pipes and memory levels; the operations were not all "
-    "counted",
+    "counters": "all operations and DRAM bytes were counted",
+    "throughput": "percentages of peak; not all operations and bytes were counted",
     "analytic": "operations and bytes of the annotated shape, over the measured duration",
     "none": "nothing that decides was measured",
 }
 _VERDICT_WORDS = {
-    "high_throughput": "both sides are well used",
+    "high_throughput": "high throughput, no side",
     "balanced": "compute and memory are balanced",
     "compute": "compute-bound",
     "memory": "memory-bound",
@@ -68,8 +67,9 @@ def steps(
         return ()
     dram = next((row for row in rooflines if row["level"] == "dram"), {})
     found = [
-        *(Step("time", text) for text in _times(launch, label, resources, dram)),
-        Step("sides", _sides(label, resources)),
+        *(Step("time", text) for text in _times(label, resources)),
+        Step("time_counted", _counted_time(launch, label, resources, dram)),
+        Step("sides", _sides(launch, label, resources)),
         Step("regime", _regime(launch, label)),
         Step("roofline", _roofline(label, dram)),
         Step("levels", _levels(rooflines)),
@@ -86,24 +86,29 @@ def _percent(fraction: float | None) -> str:
     return text or "not known"
 
 
-def _times(launch: Row, label: Row, resources: Sequence[Row], roofline: Row) -> Iterator[str]:
+def _times(label: Row, resources: Sequence[Row]) -> Iterator[str]:
     """Say how the time of each resource that matters comes about: work over peak."""
-    duration = label["duration_ns"]
-    whole = format_quantity(duration, "ns")
-    shown = _that_matter(resources)
-    for row in shown:
+    whole = format_quantity(label["duration_ns"], "ns")
+    for row in _that_matter(resources):
         time = format_quantity(row["roofline_time_ns"], "ns")
         share = f"{time} of {whole} = {_percent(row['fraction_of_peak'])}"
         yield f"t({row['resource']}) = {_quotient(row)}{share}"
+
+
+def _counted_time(launch: Row, label: Row, resources: Sequence[Row], roofline: Row) -> str:
+    """Say what the operations alone need, where their pipe was active for longer.
+
+    The classical roofline compares this time, the limiter is found by the other.
+    """
     name, peak = roofline.get("resource"), roofline.get("peak_flop_per_s")
-    work = launch.get(f"{name}_flop_count")
-    if name in [row["resource"] for row in shown if _is_counted(row)] or not (work and peak):
-        return
-    # Active for longer than its operations need: the classical roofline compares the latter.
+    work, duration = launch.get(f"{name}_flop_count"), label["duration_ns"]
+    if name in [row["resource"] for row in resources if _is_counted(row)] or not (work and peak):
+        return ""
     time_ns = 1e9 * work / peak
     quotient = f"{format_quantity(work, 'FLOP')} / {format_quantity(peak, 'FLOP/s')}"
     share = _percent(time_ns / duration) if duration else "not known"
-    yield f"t({name}, counted) = {quotient} = {format_quantity(time_ns, 'ns')} = {share}"
+    time = format_quantity(time_ns, "ns")
+    return f"t({name}, its operations alone) = {quotient} = {time} = {share}"
 
 
 def _is_counted(row: Row) -> bool:
@@ -130,30 +135,30 @@ def _that_matter(resources: Sequence[Row]) -> list[Row]:
     return [row for row in ranked if row["resource"] in names]
 
 
-def _sides(label: Row, resources: Sequence[Row]) -> str:
+def _sides(launch: Row, label: Row, resources: Sequence[Row]) -> str:
     """Compare the two sides, or say which of them is not known."""
-    words, top = [], {}
+    words = []
     for side in ("memory", "compute"):
         rows = [row for row in resources if row["side"] == side and row["fraction_of_peak"]]
         if rows:
             best = max(rows, key=lambda row: row["fraction_of_peak"])
-            top[side] = best["fraction_of_peak"]
-            words.append(f"{side} {_percent(top[side])} ({resource_words(best['resource'])})")
+            share = _percent(best["fraction_of_peak"])
+            words.append(f"{side} {share} ({resource_words(best['resource'])})")
         else:
-            words.append(f"{side} not measured")
+            words.append(_unmeasured(launch, side))
     known = f"{words[0]}, {words[1]}"
     if label["bound"] == "unknown":
         return f"{known}: not enough to say which is larger -> unknown"
     limiter = resource_words(label["limiter"]) if label["limiter"] else "unknown"
-    relation = _relation(label["bound"], top)
-    return f"{known}{relation} -> {label['bound']}-bound, limiter {limiter}"
+    return f"{known} -> {label['bound']}-bound, limiter {limiter}"
 
 
-def _relation(bound: str, top: Mapping[str, float]) -> str:
-    if len(top) < 2:
-        return ", and no more than that can be there"
-    larger = max(top, key=lambda side: top[side])
-    return "" if larger == bound else f"; {larger} is within rounding or not all of it is real work"
+def _unmeasured(launch: Row, side: str) -> str:
+    """Say of a side without any part that is known what bounds it: the percentage of the whole."""
+    name = {"memory": "memory_throughput_pct", "compute": "sm_throughput_pct"}[side]
+    if launch[name] is None:
+        return f"{side} not measured"
+    return f"{side} at most {_percent(launch[name] / 100.0)} (its parts were not collected)"
 
 
 def _regime(launch: Row, label: Row) -> str:
@@ -190,7 +195,7 @@ def _roofline(label: Row, dram: Row) -> str:
     if intensity is None or ridge is None:
         if answer == "unknown":
             return "classical roofline: operations or DRAM bytes were not counted -> unknown"
-        return f"classical roofline: by percentages of peak -> {answer}"
+        return f"classical roofline: by percentages and bounds of the operations -> {answer}"
     text = f"classical roofline: {format_quantity(intensity, 'FLOP/B')} against a ridge at "
     text += format_quantity(ridge, "FLOP/B")
     if dram.get("peak_flop_per_s") and dram["peak_bytes_per_s"]:
@@ -204,7 +209,7 @@ def _roofline(label: Row, dram: Row) -> str:
 
 def _levels(rooflines: Sequence[Row]) -> str:
     """Say the same at every level of memory, where more than DRAM is known."""
-    known = [row for row in rooflines if row["ridge_point_flop_per_byte"] is not None]
+    known = [row for row in rooflines if row["ridge_point_flop_per_byte"] and row["flop_count"]]
     if len(known) < 2:
         return ""
     parts = [
@@ -219,7 +224,10 @@ def _levels(rooflines: Sequence[Row]) -> str:
 
 def _clock(label: Row) -> str:
     boost = label["ridge_point_boost_flop_per_byte"]
-    if boost is None or label["clock_dependent"] is None:
+    ridge = label["ridge_point_flop_per_byte"]
+    if boost is None or label["clock_dependent"] is None or not ridge:
+        return ""
+    if abs(boost / ridge - 1.0) < thresholds.CLOCK_SPREAD and not label["clock_dependent"]:
         return ""
     at = f"at the boost clock the ridge is at {format_quantity(boost, 'FLOP/B')}"
     if label["clock_dependent"]:

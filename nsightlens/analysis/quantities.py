@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from nsightlens import tables
+from nsightlens.analysis.phrase import percent
 from nsightlens.metrics.columns import NumberColumns, evaluate_first
 from nsightlens.units import format_quantity, unit_of
 
@@ -128,8 +131,10 @@ class Number(NamedTuple):
 
     def __str__(self) -> str:
         # What is counted (blocks, threads, warps) is named by the sentence around the number.
-        unit = self.unit if self.unit in _SPOKEN else ""
-        return format_quantity(self.value, unit)
+        if self.unit == "%":
+            text: str = percent(np.array([self.value / 100.0]))[0].as_py()
+            return text
+        return format_quantity(self.value, self.unit if self.unit in _SPOKEN else "")
 
 
 class Quantities:
@@ -224,6 +229,16 @@ def _scaled(q: Quantities, name: str, above: str, below: str) -> float | None:
     return None if ratio is None else q(name) * ratio
 
 
+def _rows_to_ridge(q: Quantities) -> float | None:
+    """Return how many times as many rows of a GEMM bring it to the ridge [1].
+
+    ``ridge / intensity``, where rows of padding do not count as work.
+    """
+    ratio = _quotient(q, "ridge_point_flop_per_byte", "arithmetic_intensity_flop_per_byte")
+    padding = q.value("executed_per_useful_flop")
+    return None if ratio is None else ratio * (1.0 if padding is None else padding)
+
+
 def _tail_loss(waves: float | None) -> float | None:
     """Return the share of the launch in which SMs idle because the last wave is not full [%].
 
@@ -249,10 +264,7 @@ def _mma_sync(q: Quantities) -> float | None:
 # From columns of launches and labels alone: formula as Python, and unit.
 _COMPUTED: dict[str, tuple[Callable[[Quantities], float | None], str]] = {
     "tail_loss_pct": (lambda q: _tail_loss(q.value("waves_per_multiprocessor")), "%"),
-    "rows_to_ridge": (
-        lambda q: _quotient(q, "ridge_point_flop_per_byte", "arithmetic_intensity_flop_per_byte"),
-        "1",
-    ),
+    "rows_to_ridge": (_rows_to_ridge, "1"),
     "boost_clock_hz": (
         lambda q: _scaled(
             q, "sm_clock_hz", "ridge_point_boost_flop_per_byte", "ridge_point_flop_per_byte"

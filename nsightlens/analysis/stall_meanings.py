@@ -22,10 +22,9 @@ GENERAL = {
     "addresses that differ",
     "lg_throttle": "the queue for global and local memory instructions is full: many narrow or "
     "scattered accesses, or spilled registers; wider loads need fewer",
-    "long_scoreboard": "waits for data from global or local memory (L1, L2 or DRAM): too few "
-    "loads in flight for the latency",
-    "math_pipe_throttle": "the arithmetic pipe it needs is taken: good if that pipe is the "
-    "limiter, else too many warps want the same pipe at once",
+    "long_scoreboard": "waits for global or local memory (L1, L2 or DRAM): too few loads in "
+    "flight for its latency",
+    "math_pipe_throttle": "the arithmetic pipe it needs is taken: good if that pipe is the limiter",
     "membar": "waits at a memory fence until earlier stores are visible",
     "mio_throttle": "the queue for shared memory, special functions and shuffles is full: too many "
     "such instructions in a row",
@@ -38,8 +37,7 @@ GENERAL = {
     "conflicts, or too little work between request and use",
     "sleeping": "sleeps because the code says so (nanosleep): it polls something",
     "tex_throttle": "the queue of the texture unit is full",
-    "wait": "waits a fixed number of cycles that the previous instruction needs: the floor for "
-    "dependent arithmetic; more independent instructions hide it",
+    "wait": "fixed latency of the instruction before: more independent instructions hide it",
 }
 """For every warp state, what it usually means."""
 

@@ -89,12 +89,12 @@ def add_every_command(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_reports(parser: argparse.ArgumentParser) -> None:
-    """Add the reports and how they are read."""
+def add_reports(parser: argparse.ArgumentParser, *, several: bool = True) -> None:
+    """Add the reports, or the one, and how they are read."""
     parser.add_argument(
         "reports",
         metavar="REPORT",
-        nargs="+",
+        nargs="+" if several else 1,
         type=name_of_file,
         help=".ncu-rep file, also compressed with gzip or zstd; a CSV of ncu; a URL; - for "
         "standard input; a folder stands for all reports below it",

@@ -12,7 +12,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
-from nsightlens.cli import classify, demo, export, info, kernel_name, metrics, redact, schema
+from nsightlens.cli import (
+    classify,
+    demo,
+    explain,
+    export,
+    info,
+    kernel_name,
+    metrics,
+    redact,
+    schema,
+)
 from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
 from nsightlens.cli.exit_codes import ExitCode, SeveralErrors, code_of
@@ -29,6 +39,7 @@ __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS: dict[str, Any] = {
     "classify": classify,
+    "explain": explain,
     "info": info,
     "metrics": metrics,
     "export": export,
@@ -48,6 +59,7 @@ _EPILOG = """\
 first steps:
   nsightlens demo                       the bundled example, explained
   nsightlens classify report.ncu-rep    a label for every launch
+  nsightlens explain report.ncu-rep 0   one launch, with the arithmetic behind it
   nsightlens info report.ncu-rep        what the report holds and what it lacks
 
 nsightlens COMMAND --help lists the options of a command."""

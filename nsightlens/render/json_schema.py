@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.render.envelope import ENVELOPE_VERSION
+from nsightlens.render.explanation_row import explanation_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +24,7 @@ __all__ = ["SCHEMAS", "published", "schema_document", "write_published"]
 
 SCHEMAS = {
     "classify": "labels of launches or groups: `nsightlens classify --format json`",
+    "explain": "one launch with all its numbers: `nsightlens explain --format json`",
     "info": "one row per report: `nsightlens info --format json`",
     "metrics": "one row per launch and raw metric: `nsightlens metrics --like ... --format json`",
     "metric-names": "one row per metric name: `nsightlens metrics --format json`",
@@ -163,6 +165,7 @@ def _row(name: str) -> dict[str, Any]:
 
         return _object({column.name: _of_column(column) for column in tables.LABELS})
     rows = {
+        "explain": lambda: explanation_schema(_of_column),
         "info": _info_row,
         "metrics": _metric_row,
         "metric-names": _metric_name_row,

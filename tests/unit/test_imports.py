@@ -39,6 +39,7 @@ ALLOWED = _rules()
 EXEMPT = {
     ("report", "notebook"),  # Report._repr_html_
     ("analysis.classification", "notebook"),  # Classification._repr_html_
+    ("analysis.explanation", "notebook"),  # Explanation._repr_html_ and .text
 }
 ONE_DOOR = {
     "matplotlib": "plots",

@@ -1,0 +1,319 @@
+"""No advice without its number: every rule speaks where its numbers do, and nowhere else."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import pytest
+from support.explained import quantities_of
+
+from nsightlens.analysis.advice import advise
+from nsightlens.analysis.advice_rules import RULES
+
+_LSU = "l1tex__t_{}_pipe_lsu_mem_{}.sum"
+_HMMA = "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum"
+_HGMMA = "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum"
+
+
+def _requests(**counts: float) -> dict[str, float]:
+    operations = ("global_op_ld", "global_op_st", "global_op_atom", "global_op_red", "local_op_ld",
+                  "local_op_st")  # fmt: skip
+    return {_LSU.format("requests", name): counts.get(name, 0.0) for name in operations}
+
+
+def _fused(letter: str, add: float, fma: float) -> dict[str, float]:
+    base = "smsp__sass_thread_inst_executed_op_"
+    values = {f"{letter}add": add, f"{letter}mul": 0.0, f"{letter}fma": fma}
+    return {f"{base}{name}_pred_on.sum": value for name, value in values.items()}
+
+
+def _limited(limiter: str, fraction: float, bound: str) -> dict[str, Any]:
+    return {
+        f"fraction:{limiter}": fraction,
+        "limiter": limiter,
+        "limiter_fraction": fraction,
+        "bound": bound,
+        "regime": "saturated" if fraction >= 0.6 else "latency",
+    }
+
+
+_STARVED = {
+    "regime": "latency",
+    "theoretical_occupancy_pct": 25.0,
+    "eligible_warps_per_scheduler": 0.3,
+    "waves_per_multiprocessor": 8.0,
+}
+
+HOLDS: list[tuple[str, dict[str, Any], str]] = [
+    ("padding", {"executed_per_useful_flop": 4.0, "bound": "compute"}, "4 operations"),
+    (
+        "bytes_above_algorithm",
+        {"dram_per_algorithmic_byte": 2.0, "l2_hit_rate_pct": 31.0},
+        "2 bytes pass DRAM",
+    ),
+    (
+        "spills",
+        {"registers_per_thread_count": 255, **_requests(global_op_ld=80, local_op_ld=20)},
+        "20 % of the memory requests",
+    ),
+    (
+        "small_grid",
+        {"grid_block_count": 16, "sm_count": 108, "family": "attention", "phase": "decode"},
+        "only 16 of 108 SMs: split the KV",
+    ),
+    (
+        "small_grid",
+        {"grid_block_count": 16, "sm_count": 108, "family": "gemm"},
+        "only 16 of 108 SMs: split K",
+    ),
+    (
+        "small_grid",
+        {
+            "regime": "small_grid",
+            "waves_per_multiprocessor": 0.3,
+            "achieved_occupancy_pct": 11.0,
+        },
+        "0.3 waves",
+    ),
+    ("short", {"duration_ns": 2000.0, "regime": "latency"}, "2 us"),
+    (
+        "dram_saturated",
+        {**_limited("dram", 0.9, "memory"), "family": "attention", "phase": "decode"},
+        "a larger batch adds bytes as fast as work",
+    ),
+    (
+        "dram_saturated",
+        {
+            **_limited("dram", 0.9, "memory"),
+            "family": "gemm",
+            "arithmetic_intensity_flop_per_byte": 4.0,
+            "ridge_point_flop_per_byte": 200.0,
+        },
+        "about 50 times as many rows",
+    ),
+    (
+        "dram_saturated",
+        {**_limited("dram", 0.9, "memory"), "family": "gemm"},
+        "more rows (a larger batch) take little longer; weights",
+    ),
+    (
+        "dram_saturated",
+        {
+            **_limited("dram", 0.9, "memory"),
+            "family": "gemm",
+            "subtype": "gemv",
+            "dram_bytes": 32e6,
+        },
+        "reads the 32 MB once for all",
+    ),
+    (
+        "dram_saturated",
+        {**_limited("dram", 0.9, "memory"), "family": "norm", "dram_bytes": 1e9},
+        "Fuse with the kernel before or after it, so that these 1 GB",
+    ),
+    ("dram_headroom", _limited("dram", 0.7, "memory"), "at 70 %, and about 90 % can be had"),
+    (
+        "cuda_cores_in_a_gemm",
+        {
+            "family": "gemm",
+            "compute_capability": "8.0",
+            "device_name": "NVIDIA A100",
+            "tensor_pipe_active_pct": 0.0,
+            "fraction:fp32": 0.85,
+        },
+        "active 0 %, FP32 units reach 85 %",
+    ),
+    (
+        "mma_sync_on_hopper",
+        {
+            **_limited("tensor_bf16", 0.62, "compute"),
+            "compute_capability": "9.0",
+            _HMMA: 9e12,
+            _HGMMA: 1e12,
+        },
+        "90 % of the tensor work is done by mma.sync",
+    ),
+    ("tensor_roof", _limited("tensor_bf16", 0.78, "compute"), "tensor cores are at 78 %"),
+    (
+        "operands_not_hidden",
+        {**_limited("tensor_bf16", 0.5, "compute"), "stalled_for_data_pct": 35.0},
+        "reach 50 %",
+    ),
+    (
+        "few_fp64_units",
+        {**_limited("fp64", 0.9, "compute"), "peak:fp64": 1e12, "peak:fp32": 64e12},
+        "64 times as much FP32",
+    ),
+    (
+        "unfused_fp64",
+        {**_limited("fp64", 0.9, "compute"), **_fused("d", 6.0, 4.0)},
+        "60 % of the FP64 instructions",
+    ),
+    (
+        "unfused_fp32",
+        {**_limited("fp32", 0.9, "compute"), **_fused("f", 6.0, 4.0)},
+        "60 % of the FP32 instructions",
+    ),
+    (
+        "bank_conflicts",
+        {
+            **_limited("l1", 0.9, "memory"),
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 30.0,
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 100.0,
+        },
+        "30 % of the shared-memory wavefronts",
+    ),
+    (
+        "excess_sectors",
+        {
+            **_limited("l2", 0.5, "memory"),
+            "derived__memory_l2_theoretical_sectors_global_excessive": 50.0,
+            "memory_l2_theoretical_sectors_global": 100.0,
+        },
+        "50 % of the sectors",
+    ),
+    (
+        "scattered_loads",
+        {
+            **_limited("l2", 0.5, "memory"),
+            _LSU.format("sectors", "global_op_ld"): 310.0,
+            _LSU.format("requests", "global_op_ld"): 10.0,
+        },
+        "touches 31 sectors",
+    ),
+    ("atomics", _requests(global_op_ld=80, global_op_red=20), "20 % of the global requests"),
+    ("l2_roof", _limited("l2", 0.7, "memory"), "L2 is at 70 %"),
+    ("l1_roof", _limited("l1", 0.7, "memory"), "is at 70 %"),
+    ("xu_roof", _limited("xu", 0.7, "compute"), "is at 70 %"),
+    ("issue_roof", _limited("issue", 0.7, "compute"), "70 % of the issue slots"),
+    ("tail", {"waves_per_multiprocessor": 1.1}, "up to 45 % of the time"),
+    (
+        "registers",
+        {**_STARVED, "occupancy_limiter": "registers", "registers_per_thread_count": 168},
+        "168 registers a thread allow 25 %",
+    ),
+    (
+        "registers",
+        {**_STARVED, "occupancy_limiter": "registers"},
+        "registers allow 25 %",
+    ),
+    (
+        "shared_memory",
+        {**_STARVED, "occupancy_limiter": "shared_mem", "shared_memory_per_block_bytes": 98_304},
+        "98.3 kB of shared memory",
+    ),
+    (
+        "block_size",
+        {**_STARVED, "occupancy_limiter": "blocks", "block_thread_count": 32},
+        "blocks of 32 threads",
+    ),
+    (
+        "loads_in_flight",
+        {"regime": "latency", "stalled_for_data_pct": 61.0, "fraction:dram": 0.14},
+        "61 % of their time for data while DRAM is at 14 %",
+    ),
+    (
+        "divergence",
+        {"bound": "compute", "smsp__thread_inst_executed_per_inst_executed.ratio": 12.0},
+        "12 of 32 threads",
+    ),
+    (
+        "clock_dependent",
+        {
+            "clock_dependent": True,
+            "sm_clock_hz": 1.0e9,
+            "ridge_point_flop_per_byte": 100.0,
+            "ridge_point_boost_flop_per_byte": 150.0,
+        },
+        "boost clock (1.5 GHz)",
+    ),
+]
+
+
+def _rule(name: str, numbers: dict[str, Any]) -> str | None:
+    advice = {one.rule: one.text for one in advise(quantities_of(numbers), most=len(RULES))}
+    return advice.get(name)
+
+
+@pytest.mark.parametrize(("rule", "numbers", "said"), HOLDS)
+def test_a_rule_speaks_where_its_numbers_do(rule: str, numbers: dict[str, Any], said: str) -> None:
+    """With the numbers in its words."""
+    text = _rule(rule, numbers)
+    assert text is not None
+    assert said in text
+
+
+def test_every_rule_has_such_an_example() -> None:
+    """A rule that no numbers make speak is not tested, or not needed."""
+    assert {rule for rule, _, _ in HOLDS} == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize(("rule", "numbers"), [row[:2] for row in HOLDS])
+def test_without_any_one_of_its_numbers_a_rule_does_not_say_the_same(
+    rule: str, numbers: dict[str, Any]
+) -> None:
+    """Every number that is printed is needed: without it the sentence is gone."""
+    (advice,) = [a for a in advise(quantities_of(numbers), most=99) if a.rule == rule]
+    for number in advice.numbers:
+        kept = {
+            name: value
+            for name, value in numbers.items()
+            if name != number.name
+            and name.partition(":")[2] != number.name.removesuffix("_of_peak_pct")
+        }
+        if len(kept) < len(numbers):
+            assert _rule(rule, kept) != advice.text
+
+
+def test_each_advice_carries_the_numbers_that_it_prints() -> None:
+    """What stands in the text is what a program reads beside it."""
+    for rule, numbers, _ in HOLDS:
+        for advice in advise(quantities_of(numbers), most=99):
+            assert advice.numbers, rule
+            assert all(str(number) in advice.text for number in advice.numbers)
+
+
+def test_a_text_prints_at_least_one_number() -> None:
+    """Otherwise it would be advice for anybody."""
+    for rule in RULES:
+        for text in rule.text.values():
+            names = [name for _, name, _, _ in string.Formatter().parse(text) if name]
+            assert names, rule.name
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {},
+        {"is_failed_collection": True, "grid_block_count": 1, "sm_count": 100},
+        {"grid_block_count": 100, "sm_count": 108},
+        {"executed_per_useful_flop": 66.0, "bound": "memory"},
+        {"regime": "latency", "stalled_for_data_pct": 61.0},
+    ],
+    ids=["nothing", "failed", "nearly all SMs", "padding beside memory", "no DRAM figure"],
+)
+def test_there_is_no_advice_where_no_number_speaks_for_it(numbers: dict[str, Any]) -> None:
+    """Padding of tensor cores costs nothing while DRAM is the limit, for one."""
+    assert advise(quantities_of(numbers)) == ()
+
+
+def test_a_gtx_16_is_not_told_of_tensor_cores() -> None:
+    """It is of compute capability 7.5 and has none."""
+    numbers = dict(next(n for rule, n, _ in HOLDS if rule == "cuda_cores_in_a_gemm"))
+    numbers |= {"device_name": "NVIDIA GeForce GTX 1660 Ti", "compute_capability": "7.5"}
+    assert _rule("cuda_cores_in_a_gemm", numbers) is None
+
+
+def test_no_more_is_said_than_was_asked_for() -> None:
+    """Advice is a few things, not all that could be said."""
+    numbers = {
+        **_requests(global_op_ld=50, local_op_ld=30, global_op_red=20),
+        "registers_per_thread_count": 255,
+        "grid_block_count": 1,
+        "sm_count": 100,
+        "duration_ns": 1000.0,
+        "regime": "latency",
+    }
+    assert [a.rule for a in advise(quantities_of(numbers))] == ["spills", "small_grid", "short"]
+    assert len(advise(quantities_of(numbers), most=1)) == 1
