@@ -7,6 +7,7 @@ cannot be settled by the name alone: their further families and ``other`` count 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from nsightlens.cli.main import main
 from nsightlens.kernels import KernelName, parse_kernel_name
 
 pytestmark = pytest.mark.corpus
@@ -115,3 +117,21 @@ def test_short_names_keep_most_kernels_apart(labelled: list[Labelled]) -> None:
     shorts = {row.kernel.short_name for row in labelled}
     assert max(map(len, shorts)) <= 40
     assert len(shorts) / len(labelled) > 0.75
+
+
+def test_the_command_counts_the_same(
+    labelled: list[Labelled], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What kernel-name --check prints is what these tests hold, and meets the same bars."""
+    assert main(["kernel-name", "--check", str(NAMES), "--format", "json"]) == 0
+    rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    settled = [row for row in labelled if not row.is_ambiguous]
+    right = sum(row.kernel.family in row.accepted for row in settled)
+    shares = rows["settled|family"]
+    assert (shares["right_count"], shares["total_count"]) == (right, len(settled))
+    assert shares["right_pct"] >= 99.0
+    for family in ("attention", "gemm"):
+        assert rows[f"precision|{family}"]["right_pct"] >= 99.0
+        assert rows[f"recall|{family}"]["right_pct"] >= 99.0
+    for field in ("dtypes", "phase", "tile", "head_dim"):
+        assert rows[f"field|{field}"]["right_pct"] >= 97.0
