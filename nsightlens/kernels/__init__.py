@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nsightlens.kernels.engine import parse_kernel_name
 from nsightlens.kernels.model import FAMILIES, KernelName
+from nsightlens.kernels.parse import parse_kernel_name
 
 if TYPE_CHECKING:
     from nsightlens.kernels.columns import parse_kernel_names, parse_launch_kernels

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.kernels.engine import parse_kernel_name
+from nsightlens.kernels.parse import parse_kernel_name
 
 __all__ = ["parse_kernel_names", "parse_launch_kernels"]
 

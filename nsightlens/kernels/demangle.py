@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["demangled"]
+__all__ = ["MangledFrames", "demangled"]
 
 _BUILTIN = {
     "v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
@@ -149,3 +149,57 @@ class _Scanner:
         elif closed[:1] == "N" and self._open and self._open[-1] == "L":
             self._open[-1] = "L="
         return position
+
+
+# A number that no name has, with its place at the end.
+_MARK = "27182818284590452353"
+_MARKED = _MARK + r"(\d{5})"
+_MOST_FRAMES = 4096
+
+
+@cache
+def _literal() -> re.Pattern[str]:
+    return re.compile(r"(?:(?<=L[a-z])|(?<=L[a-z]n))(\d+)(?=E)")
+
+
+class MangledFrames:
+    """Demangles names that differ only in literals, such as ``Li128E``, once for all of them."""
+
+    def __init__(self) -> None:
+        self._formats: dict[tuple[str, ...], str | None] = {}
+
+    def demangled(self, name: str) -> str:
+        """Return the same as the function of this name.
+
+        Parameters
+        ----------
+        name
+            A name that begins with ``_Z``.
+        """
+        pieces = _literal().split(name)
+        frame, literals = tuple(pieces[::2]), tuple(pieces[1::2])
+        if frame in self._formats:
+            form = self._formats[frame]
+            return demangled(name) if form is None else form % literals
+        text = demangled(name)
+        if len(self._formats) >= _MOST_FRAMES:
+            self._formats.clear()
+        self._formats[frame] = _format(pieces, literals, text)
+        return text
+
+
+def _format(pieces: list[str], literals: tuple[str, ...], text: str) -> str | None:
+    """Return a demangled text with ``%s`` for each literal, or None where it holds other ones.
+
+    What looks like a literal may be part of an identifier, whose length is then another one than
+    its prefix says, so that the text comes out differently.
+    """
+    marked = list(pieces)
+    marked[1::2] = [f"{_MARK}{i:05d}" for i in range(len(literals))]
+    name = "".join(marked)
+    if len(name) > _LONGEST:
+        return None
+    shown = re.split(_MARKED, demangled(name))
+    form = "%s".join(piece.replace("%", "%%") for piece in shown[::2])
+    is_whole = [int(place) for place in shown[1::2]] == list(range(len(literals)))
+    return form if is_whole and form % literals == text else None

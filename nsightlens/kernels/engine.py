@@ -9,25 +9,45 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.kernels.fields import architecture, data_types, head_size, tile_shape
+from nsightlens.kernels.fields import (
+    built_for,
+    head_size,
+    named_architecture,
+    named_types,
+    tile_shape,
+    unnamed_types,
+)
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rule import Rule, pattern_of
-from nsightlens.kernels.rulebook import Candidate, candidates, regex
+from nsightlens.kernels.rulebook import Candidate, named_groups, regex
 from nsightlens.kernels.shorten import LONGEST, short_name
-from nsightlens.kernels.spelling import plain_numbers, spelled
+from nsightlens.kernels.spelling import plain_numbers
 from nsightlens.kernels.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nsightlens.kernels.rulebook import Rulebook
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["parse_kernel_name"]
+__all__ = [
+    "FAMILY_TEXT",
+    "NO_RULE",
+    "Asker",
+    "Decision",
+    "Read",
+    "decide",
+    "described",
+    "identifiers_in",
+    "kernel_of",
+    "library_of",
+    "phase_of",
+]
 
-# What a kernel carries stands early among its template arguments.
-_FAMILY_TEXT = 1500
+FAMILY_TEXT = 1500
+"""[character] What a kernel carries stands that early among its template arguments."""
 
 # Words of C++ itself, not worth a look-up.
 _SAY_NOTHING = frozenset({
@@ -50,47 +70,128 @@ _LIBRARIES = {
     "onnxruntime": "onnxruntime", "deep_gemm": "deepgemm",
 }  # fmt: skip
 
-
-_NO_RULE = Rule(
-    "", "", "other", "unknown", note="no word of the name says what the kernel computes"
-)
+NO_RULE = Rule("", "", "other", "unknown", note="no word of the name says what the kernel computes")
+"""What stands for a rule where none fits."""
 
 
-def parse_kernel_name(name: str) -> KernelName:
-    """Say what a kernel is from its name alone.
+class Asker:
+    """What the way to a decision asks of the text of a name.
+
+    Everything that depends on the text beyond its words is asked here, so that `learned` can note
+    the questions and put the same ones to the next name.
 
     Parameters
     ----------
     name
-        The name in any spelling: demangled by any profiler, mangled, Triton, Inductor.
-
-    Returns
-    -------
-    KernelName
-        Family ``other`` where the name does not say it, with what is missing in ``note``.
-
-    Examples
-    --------
-    >>> kernel = parse_kernel_name("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT")
-    >>> kernel.family, kernel.dtypes, kernel.tile
-    ('gemm', ('bf16',), '128x256x64')
+        The name, as it was given.
+    spelling
+        Its parts.
+    book
+        The rules.
     """
-    spelling = spelled(name)
-    decided = _decide(spelling) or Candidate(_NO_RULE, {}, spelling.identifier)
-    rule = decided.rule
-    groups = _all_groups(decided, spelling)
-    dtypes = data_types(rule, groups, spelling, decided.identifier)
-    phase = _phase(decided, spelling) if rule.family == "attention" else "n/a"
+
+    __slots__ = ("_plain", "book", "name", "spelling")
+
+    def __init__(self, name: str, spelling: Spelling, book: Rulebook) -> None:
+        self.name = name
+        self.spelling = spelling
+        self.book = book
+        self._plain: str | None = None
+
+    @property
+    def plain_arguments(self) -> str:
+        """The template arguments with plain numbers."""
+        if self._plain is None:
+            self._plain = plain_numbers(self.spelling.arguments)
+        return self._plain
+
+    def own_candidates(self) -> tuple[Candidate, ...]:
+        """Return the rules that fit the kernel's own identifier."""
+        return self.book.candidates(self.spelling.identifier)
+
+    def carried_candidates(self, place: int, identifier: str) -> tuple[Candidate, ...]:
+        """Return the rules that fit the identifier at a place of `identifiers_in`."""
+        del place
+        return self.book.candidates(identifier)
+
+    def own_shape(self, shape: str) -> re.Match[str] | None:
+        """Match a shape with the kernel's own identifier."""
+        return regex(shape).match(self.spelling.identifier)
+
+    def search_arguments(self, pattern: str) -> re.Match[str] | None:
+        """Search the template arguments, in which numbers are plain."""
+        return regex(pattern).search(self.plain_arguments)
+
+    def match_name(self, pattern: str) -> re.Match[str] | None:
+        """Match the whole name."""
+        return regex(pattern).fullmatch(self.name.strip())
+
+
+class Decision(NamedTuple):
+    """The rule that decided, and all that it read."""
+
+    candidate: Candidate
+    groups: dict[str, str]
+    is_first: bool
+    """Whether the rule is one of those that come before all grammars."""
+
+
+class Read(NamedTuple):
+    """What is read beside the groups of the rule."""
+
+    dtypes: tuple[str, ...]
+    phase: str
+    library: str
+    arch: str
+
+
+def decide(asker: Asker) -> Decision:
+    """Let the first rule that fits decide."""
+    first = _first(asker)
+    candidate = first or _decide(asker) or Candidate(NO_RULE, {}, asker.spelling.identifier)
+    return Decision(candidate, _all_groups(candidate, asker), first is not None)
+
+
+def kernel_of(name: str, spelling: Spelling, book: Rulebook) -> KernelName:
+    """Say what a kernel is, by the way that needs no memory: the reference for all short cuts.
+
+    Parameters
+    ----------
+    name
+        The name, as it was given.
+    spelling
+        Its parts.
+    book
+        The rules.
+    """
+    candidate, groups, _ = decide(Asker(name, spelling, book))
+    rule = candidate.rule
+    read = Read(
+        named_types(rule, groups) or unnamed_types(rule, spelling, candidate.identifier),
+        phase_of(candidate, spelling),
+        library_of(spelling, rule),
+        named_architecture(rule, groups) or built_for(rule, spelling),
+    )
+    return described(name, spelling, candidate, groups, read)
+
+
+def described(
+    name: str, spelling: Spelling, candidate: Candidate, groups: dict[str, str], read: Read
+) -> KernelName:
+    """Put together what is known; the rest follows from the groups that the rule read."""
+    rule = candidate.rule
+    dtypes, phase, library, arch = read
+    short = short_name(spelling, candidate, groups, dtypes, phase)
     return KernelName(
         name,
         # A name such as "_Z" leaves nothing: it is shown as it is.
-        short_name(spelling, decided, groups, dtypes, phase) or " ".join(name.split())[:LONGEST],
+        short or " ".join(name.split())[:LONGEST],
         rule.family,
         rule.subtype,
         phase,
         dtypes,
-        _library(spelling, rule),
-        architecture(rule, groups, spelling),
+        library,
+        arch,
         tile_shape(groups),
         head_size(groups),
         rule.also,
@@ -99,23 +200,40 @@ def parse_kernel_name(name: str) -> KernelName:
     )
 
 
-def _all_groups(decided: Candidate, spelling: Spelling) -> dict[str, str]:
-    if not decided.rule.reads or not spelling.arguments:
+def _all_groups(decided: Candidate, asker: Asker) -> dict[str, str]:
+    if not decided.rule.reads or not asker.spelling.arguments:
         return decided.groups
-    text = plain_numbers(spelling.arguments)
     for read in decided.rule.reads:
-        found = regex(read).search(text)
+        found = asker.search_arguments(read)
         if found is not None:
-            said = {name: part for name, part in found.groupdict().items() if part}
-            return {**decided.groups, **said}
+            return {**decided.groups, **named_groups(found)}
     return decided.groups
 
 
-def _decide(spelling: Spelling) -> Candidate | None:
+def _first(asker: Asker) -> Candidate | None:
+    """Return the first of the rules that come before all grammars."""
+    identifier = asker.spelling.identifier
+    for (rule, name), pattern in asker.book.first:
+        if name:
+            found = asker.match_name(name)
+            if found is not None:
+                return Candidate(rule, named_groups(found), identifier)
+            continue
+        if rule.weak or rule.unwraps or not pattern.matches(frozenset(words_of(identifier))):
+            continue
+        if not _fits_context(rule, asker):
+            continue
+        found = asker.own_shape(rule.shape)
+        if found is not None:
+            return Candidate(rule, named_groups(found), identifier)
+    return None
+
+
+def _decide(asker: Asker) -> Candidate | None:
     weak = vehicle = None
-    for candidate in candidates(spelling.identifier):
+    for candidate in asker.own_candidates():
         rule = candidate.rule
-        if not _fits_context(rule, spelling):
+        if not _fits_context(rule, asker):
             continue
         if rule.unwraps:
             vehicle = candidate
@@ -124,21 +242,21 @@ def _decide(spelling: Spelling) -> Candidate | None:
             return candidate
         weak = weak or candidate
     if vehicle is not None:
-        return _carried(spelling, vehicle) or vehicle
-    return _from_namespaces(spelling) or weak or _from_arguments(spelling, weak_too=True)
+        return _carried(asker, vehicle) or vehicle
+    return _from_namespaces(asker) or weak or _from_arguments(asker, weak_too=True)
 
 
-def _carried(spelling: Spelling, vehicle: Candidate) -> Candidate | None:
+def _carried(asker: Asker, vehicle: Candidate) -> Candidate | None:
     """Return what a vehicle carries; for one that says nothing at all, namespaces may tell."""
     says_nothing = vehicle.rule.family == "other"
-    named = _from_namespaces(spelling) if says_nothing else None
-    return named or _from_arguments(spelling, weak_too=says_nothing)
+    named = _from_namespaces(asker) if says_nothing else None
+    return named or _from_arguments(asker, weak_too=says_nothing)
 
 
-def _fits_context(rule: Rule, spelling: Spelling) -> bool:
-    if rule.carries and not regex(rule.carries).search(plain_numbers(spelling.arguments)):
+def _fits_context(rule: Rule, asker: Asker) -> bool:
+    if rule.carries and not asker.search_arguments(rule.carries):
         return False
-    return not rule.within or _is_within(rule.within, spelling.namespaces)
+    return not rule.within or _is_within(rule.within, asker.spelling.namespaces)
 
 
 @lru_cache(maxsize=4096)
@@ -147,22 +265,22 @@ def _is_within(pattern: str, namespaces: tuple[str, ...]) -> bool:
     return pattern_of(pattern).matches(words)
 
 
-def _from_namespaces(spelling: Spelling) -> Candidate | None:
-    for namespace in reversed(spelling.namespaces):
-        for candidate in candidates(namespace):
+def _from_namespaces(asker: Asker) -> Candidate | None:
+    for namespace in reversed(asker.spelling.namespaces):
+        for candidate in asker.book.candidates(namespace):
             rule = candidate.rule
-            if not rule.weak and not rule.unwraps and _fits_context(rule, spelling):
-                return candidate._replace(identifier=spelling.identifier)
+            if not rule.weak and not rule.unwraps and _fits_context(rule, asker):
+                return candidate._replace(identifier=asker.spelling.identifier)
     return None
 
 
-def _from_arguments(spelling: Spelling, *, weak_too: bool) -> Candidate | None:
+def _from_arguments(asker: Asker, *, weak_too: bool) -> Candidate | None:
     """Return the first telling identifier among the template arguments."""
     weak = None
-    for identifier in _identifiers(spelling.arguments):
-        for candidate in candidates(identifier):
+    for place, identifier in enumerate(identifiers_in(asker.spelling.arguments, FAMILY_TEXT)):
+        for candidate in asker.carried_candidates(place, identifier):
             rule = candidate.rule
-            if rule.unwraps or not _fits_context(rule, spelling):
+            if rule.unwraps or not _fits_context(rule, asker):
                 continue
             if not rule.weak:
                 return candidate
@@ -175,9 +293,9 @@ def _path() -> re.Pattern[str]:
     return re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_~]\w*)*")
 
 
-def _identifiers(arguments: str) -> Iterator[str]:
-    """Yield the identifiers in order, of a qualified one the innermost first."""
-    for path in _path().findall(arguments, 0, _FAMILY_TEXT):
+def identifiers_in(arguments: str, end: int) -> Iterator[str]:
+    """Yield the identifiers before ``end`` in order, of a qualified one the innermost first."""
+    for path in _path().findall(arguments, 0, end):
         if path in _SAY_NOTHING:
             continue
         if "::" in path:
@@ -186,7 +304,10 @@ def _identifiers(arguments: str) -> Iterator[str]:
             yield path
 
 
-def _phase(decided: Candidate, spelling: Spelling) -> str:
+def phase_of(decided: Candidate, spelling: Spelling) -> str:
+    """Return the phase: of attention only, from the rule or the words of the name."""
+    if decided.rule.family != "attention":
+        return "n/a"
     if decided.rule.phase:
         return decided.rule.phase
     words = {*words_of(decided.identifier), *words_of(spelling.identifier)}
@@ -199,7 +320,8 @@ def _phase(decided: Candidate, spelling: Spelling) -> str:
     return "decode" if decode else "prefill" if prefill else "unknown"
 
 
-def _library(spelling: Spelling, rule: Rule) -> str:
+def library_of(spelling: Spelling, rule: Rule) -> str:
+    """Return the library, from the rule or the outermost namespace."""
     root = spelling.namespaces[0] if spelling.namespaces else ""
     if root == "pytorch_flash":
         return root

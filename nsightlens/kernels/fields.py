@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["architecture", "cpp_type_word", "data_types", "head_size", "tile_shape"]
+__all__ = [
+    "TYPE_SPELLINGS",
+    "TYPE_TEXT",
+    "built_for",
+    "cpp_type_word",
+    "head_size",
+    "named_architecture",
+    "named_types",
+    "tile_shape",
+    "unnamed_types",
+]
 
 _FLOAT_TYPES = {
     "float": "fp32", "double": "fp64", "half": "fp16", "__half": "fp16", "__half2": "fp16",
@@ -57,8 +67,11 @@ _GROUP_TYPES = {
     "u8": "int8", "i8": "int8", "s4": "int4", "u4": "int4", "int64": "int64",
 }  # fmt: skip
 
-# How far into a list of template arguments operand types and architectures stand.
-_TYPE_TEXT = 700
+TYPE_SPELLINGS: frozenset[str] = frozenset({*_TYPES, *_WORD_TYPES, *_GROUP_TYPES})
+"""Every spelling of a data type."""
+
+TYPE_TEXT = 700
+"""[character] Operand types and architectures stand that early in template arguments."""
 
 
 @cache
@@ -73,15 +86,22 @@ def _built_for() -> re.Pattern[str]:
     return re.compile(r"(?<![A-Za-z])[sS][mM]_?(\d{2,3})(?!\d)|(?<=[a-z])Sm(\d{2,3})(?!\d)")
 
 
-def data_types(
-    rule: Rule, groups: Mapping[str, str], spelling: Spelling, subject: str
-) -> tuple[str, ...]:
-    """Return the main operand types, or an empty tuple where the name does not say them.
+def named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the operand types in the named groups, where those are what counts."""
+    if "dtype" not in groups or rule.dtypes or rule.typeless:
+        return ()
+    texts = (groups["dtype"], groups.get("dtype2", ""))
+    kinds = [rule.types.get(text) or _GROUP_TYPES.get(text.lower(), "") for text in texts]
+    return tuple(dict.fromkeys(kind for kind in kinds if kind))
+
+
+def unnamed_types(rule: Rule, spelling: Spelling, subject: str) -> tuple[str, ...]:
+    """Return the main operand types where no named group says them.
 
     Parameters
     ----------
-    rule, groups
-        The rule that decided and what it read.
+    rule
+        The rule that decided.
     spelling
         The parts of the name.
     subject
@@ -89,10 +109,6 @@ def data_types(
     """
     if rule.dtypes or rule.typeless:
         return rule.dtypes
-    if "dtype" in groups:
-        named = _named_types(rule, groups)
-        if named:
-            return named
     types = _argument_types(rule, spelling)
     said = _words(subject, rule)
     if said and (not types or _hides_operand(rule, types, said)):
@@ -104,12 +120,6 @@ def data_types(
 
 # Bits of a 16-bit float, which may be either; a float among the parameters is then a scale.
 _HALF_BITS = re.compile(r"\b(unsigned short|uint16_t)\b")
-
-
-def _named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
-    texts = (groups["dtype"], groups.get("dtype2", ""))
-    kinds = [rule.types.get(text) or _GROUP_TYPES.get(text.lower(), "") for text in texts]
-    return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
 
 def _argument_types(rule: Rule, spelling: Spelling) -> tuple[str, ...]:
@@ -171,7 +181,7 @@ def _cpp_types(text: str, *, first_only: bool, integers: bool = True) -> tuple[s
     ``integers`` may count.
     """
     kinds: list[str] = []
-    for found in _cpp_type().finditer(text, 0, _TYPE_TEXT):
+    for found in _cpp_type().finditer(text, 0, TYPE_TEXT):
         start = found.start()
         if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             continue
@@ -206,13 +216,13 @@ def tile_shape(groups: Mapping[str, str]) -> str:
     """Return ``MxN`` or ``MxNxK``; empty where the rule read no tile."""
     if "tile_m" not in groups:
         return ""
-    sizes = (_size(groups, axis) for axis in ("tile_m", "tile_n", "tile_k"))
-    return "x".join(str(size) for size in sizes if size)
+    sizes = [_size(groups, axis) for axis in ("tile_m", "tile_n", "tile_k")]
+    return "x".join([str(size) for size in sizes if size])
 
 
 def head_size(groups: Mapping[str, str]) -> str:
     """Return the head size, ``keys/values`` where they differ."""
-    if not groups:
+    if _HEAD_GROUPS.isdisjoint(groups):
         return ""
     keys = _size(groups, "head_dim") or _size(groups, "head")
     values = _size(groups, "head_dim_v")
@@ -223,19 +233,32 @@ def head_size(groups: Mapping[str, str]) -> str:
     return str(keys) if values in {0, keys} else f"{keys}/{values}"
 
 
+_HEAD_GROUPS = frozenset(
+    {"head_dim", "head", "head_dim_x16", "head_x16", "head_dim_v", "head_dim_v_x16"}
+)
+_FRAGMENTS = {name: f"{name}_x16" for name in (*_HEAD_GROUPS, "tile_m", "tile_n", "tile_k")}
+_FACTORS = {name: f"{name}_times" for name in _FRAGMENTS}
+
+
 def _size(groups: Mapping[str, str], name: str) -> int:
-    size = int(groups.get(name, 0)) or 16 * int(groups.get(f"{name}_x16", 0))
-    return size * int(groups.get(f"{name}_times", 1))
+    if name in groups:
+        size = int(groups[name])
+    elif _FRAGMENTS[name] in groups:
+        size = 16 * int(groups[_FRAGMENTS[name]])
+    else:
+        return 0
+    return size * int(groups[_FACTORS[name]]) if _FACTORS[name] in groups else size
 
 
-def architecture(rule: Rule, groups: Mapping[str, str], spelling: Spelling) -> str:
-    """Return the architecture that the kernel was built for, such as ``sm90``."""
-    if groups:
-        named = groups.get("arch") or ("sm" + groups["sm"] if "sm" in groups else "")
-        named = named or rule.types.get(groups.get("chip", ""), "")
-        if named:
-            return named
-    for text in (spelling.identifier, *spelling.namespaces, spelling.arguments[:_TYPE_TEXT]):
+def named_architecture(rule: Rule, groups: Mapping[str, str]) -> str:
+    """Return the architecture in the named groups, such as ``sm90``."""
+    named = groups.get("arch") or ("sm" + groups["sm"] if "sm" in groups else "")
+    return named or rule.types.get(groups.get("chip", ""), "")
+
+
+def built_for(rule: Rule, spelling: Spelling) -> str:
+    """Return the architecture that the kernel was built for where no named group says it."""
+    for text in (spelling.identifier, *spelling.namespaces, spelling.arguments[:TYPE_TEXT]):
         if "sm" in text or "Sm" in text or "SM" in text:
             found = _built_for().search(text)
             if found is not None:

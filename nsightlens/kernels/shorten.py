@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nsightlens.kernels.rulebook import Candidate
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["LONGEST", "short_name"]
+__all__ = ["LONGEST", "ignores_numbers", "short_name"]
 
 LONGEST = 40
 
@@ -75,6 +75,27 @@ def short_name(
     return _cut(subject, f"<{details}>" if details else "")
 
 
+def ignores_numbers(spelling: Spelling, decided: Candidate, groups: Mapping[str, str]) -> bool:
+    """Return whether the short name is the same for other numbers among the arguments.
+
+    Parameters
+    ----------
+    spelling, decided, groups
+        As in `short_name`; the identifiers and the groups hold no number that may be another one.
+    """
+    rule, _, subject = decided
+    if rule.short and ("tile_m" in groups or "subject" in rule.short):
+        return True
+    if rule.id.startswith("aten"):
+        functor = subject if subject != spelling.identifier else _functor(spelling.arguments)
+        if functor:
+            has_width = spelling.identifier.startswith("vectorized")
+            return not has_width and not any(letter.isdigit() for letter in functor)
+    if subject != spelling.identifier or head_size(groups):
+        return True
+    return not _plain_arguments().fullmatch(plain_numbers(spelling.arguments))
+
+
 def _whole_arguments(arguments: str, room: int) -> str:
     """Return all template arguments where they are plain and short, else nothing."""
     if not arguments or len(arguments) > 4 * LONGEST:
@@ -104,8 +125,15 @@ def _formatted(
         "phase": "" if phase == "unknown" else phase,
         "subject": subject,
     }
-    filled = re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], ""), template)
-    return " ".join(filled.split())
+    pieces = _pieces(template)
+    filled = [known.get(piece, "") if i % 2 else piece for i, piece in enumerate(pieces)]
+    return " ".join("".join(filled).split())
+
+
+@cache
+def _pieces(template: str) -> list[str]:
+    """Return the texts of a template and, at odd places, the names that stand between them."""
+    return re.split(r"\{(\w+)\}", template)
 
 
 def _details(subject: str, groups: Mapping[str, str], dtypes: tuple[str, ...]) -> str:

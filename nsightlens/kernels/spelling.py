@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.kernels.demangle import demangled
 
-__all__ = ["Spelling", "plain_numbers", "spelled"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Spelling", "normal_text", "parts_of", "plain_numbers", "spelled"]
 
 # Names of the CUTLASS template library run to tens of kilobytes; what decides stands early.
 _LONGEST = 6000
@@ -21,6 +24,7 @@ _LONGEST = 6000
 _ANONYMOUS = r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::"
 # Compiled at import: every C++ name needs it. The others wait for a name that does.
 _OPENING = re.compile(r"[<(]")
+_UNLIKE_CPP = ("kernel_cutlass_", "Memcpy ", "Memset ", "[CUDA mem")
 _TRITON_ARGUMENTS = r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$"
 _CUTE_DSL = r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$"
 
@@ -59,21 +63,48 @@ def spelled(name: str) -> Spelling:
     >>> spelled("void flash::fwd_kernel<(int)128, (bool)0>(flash::Params)")[:2]
     ('fwd_kernel', ('flash',))
     """
+    return parts_of(normal_text(name))
+
+
+def normal_text(name: str, demangle: Callable[[str], str] = demangled) -> str:
+    """Bring a name to one line of printed C++, or to one identifier where it shows nothing else.
+
+    Parameters
+    ----------
+    name
+        The name as any tool prints it.
+    demangle
+        Reads mangled names.
+    """
     text = name[:_LONGEST].strip()
     if "  " in text or "\n" in text or "\t" in text:
         text = " ".join(text.split())
     if text.startswith("_Z"):
-        text = demangled(text)
-    elif text.startswith("kernel_cutlass_"):
+        text = demangle(text)
+    elif text.startswith(_UNLIKE_CPP):
+        return text
+    if _is_identifier(text):
+        text = _without_tag(text.rpartition(" ")[2])
+        if "_0" in text:
+            text = re.sub(_TRITON_ARGUMENTS, "", text)
+    return text
+
+
+def parts_of(text: str) -> Spelling:
+    """Take a text of `normal_text` apart.
+
+    Numbers stay where they are and decide nothing here: texts that differ in numbers alone have
+    parts that differ in numbers alone, which is what `frames` builds on.
+    """
+    if text.startswith("kernel_cutlass_"):
         return _cute_dsl(text)
-    elif text.startswith(("Memcpy ", "Memset ", "[CUDA mem")):
+    if text.startswith(_UNLIKE_CPP):
         return Spelling(text.lstrip("[").removeprefix("CUDA ").split()[0], ("cuda",), "", text)
-    if "(" not in text and "<" not in text and ":" not in text:
-        identifier = _without_tag(text.rpartition(" ")[2])
-        if "_0" in identifier:
-            identifier = re.sub(_TRITON_ARGUMENTS, "", identifier)
-        return Spelling(identifier)
-    return _cpp(text)
+    return Spelling(text) if _is_identifier(text) else _cpp(text)
+
+
+def _is_identifier(text: str) -> bool:
+    return "(" not in text and "<" not in text and ":" not in text
 
 
 def _cpp(text: str) -> Spelling:

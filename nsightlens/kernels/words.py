@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["words_of"]
+__all__ = ["KNOWN_WORDS", "words_of"]
 
 _WORD = re.compile(r"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)\d*|\d+")
 _DIGITS = "0123456789"
@@ -40,6 +40,9 @@ _SPLIT = {
     "kreduce": ("k", "reduce"),
     "dcpy": ("d", "cpy"),
 }
+
+KNOWN_WORDS: frozenset[str] = frozenset({*_JOINED, *_SPLIT})
+"""What is split and joined here, whatever the rules say."""
 
 # A word ending in one of these carries it: ``tinygemm`` is a gemm, ``gemma`` is not.
 _HEADS = (

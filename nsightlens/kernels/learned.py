@@ -1,0 +1,401 @@
+"""What was learned from one name answers for all names of its frame, exactly.
+
+The way from a name to its rule asks a few questions of the text: does this shape fit, do the
+template arguments hold that? For the second name of a frame (see `frames`) the questions and
+answers are noted as a tree. Later names of the frame are only asked what is in the tree; a new
+answer leads back to `engine`, and into the tree. Everything else that `engine` looks at is the same
+for all names that share the frame and the numbers that words depend on, so the result is the same,
+at a fraction of the cost: `tests/property/test_learned_names.py` holds the two equal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nsightlens.kernels.demangle import MangledFrames
+from nsightlens.kernels.engine import (
+    NO_RULE,
+    Asker,
+    Read,
+    decide,
+    described,
+    kernel_of,
+    library_of,
+    phase_of,
+)
+from nsightlens.kernels.fields import (
+    TYPE_TEXT,
+    built_for,
+    named_architecture,
+    named_types,
+    unnamed_types,
+)
+from nsightlens.kernels.frames import Frame, UnsteadyError, Vocabulary, frame_of, numbers_in
+from nsightlens.kernels.model import KernelName
+from nsightlens.kernels.rulebook import Candidate, named_groups, regex
+from nsightlens.kernels.shorten import ignores_numbers, short_name
+from nsightlens.kernels.spelling import Spelling, normal_text, parts_of, spelled
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+    from nsightlens.kernels.engine import Decision
+    from nsightlens.kernels.frames import Template
+    from nsightlens.kernels.rule import Rule
+    from nsightlens.kernels.rulebook import Rulebook
+
+__all__ = ["NameReader"]
+
+# Names longer than this are cut before they are read.
+_LONGEST = 5000
+_MOST_FRAMES = 32768
+# Of one frame; a frame whose names are all different in what matters is not worth more memory.
+_MOST_LEAVES = 256
+_MOST_NAMES = 16384
+
+# What is asked: the whole name, the kernel's identifier, its arguments; then what it carries.
+_NAME, _IDENTIFIER, _ARGUMENTS, _CARRIED = range(4)
+
+_Node = list[Any]
+"""Target, test, and the nodes after no and yes, each a node, a leaf or None."""
+
+
+class _Asked(NamedTuple):
+    target: int
+    pattern: str
+    test: Callable[[str], re.Match[str] | None]
+    found: re.Match[str] | None
+
+
+class _Recorder(Asker):
+    """Notes each question whose answer depends on numbers."""
+
+    __slots__ = ("asked", "frame", "numbers", "origins")
+
+    def __init__(
+        self, name: str, spelling: Spelling, book: Rulebook, frame: Frame, numbers: tuple[str, ...]
+    ) -> None:
+        super().__init__(name, spelling, book)
+        self.frame = frame
+        self.numbers = numbers
+        self.asked: list[_Asked] = []
+        # Of rules that fit an identifier with numbers: the rule, the target, the question.
+        self.origins: list[tuple[Candidate, int, int]] = []
+
+    def _ask(
+        self, target: int, pattern: str, test: Callable[[str], Any], text: str
+    ) -> re.Match[str] | None:
+        found: re.Match[str] | None = test(text)
+        self.asked.append(_Asked(target, pattern, test, found))
+        return found
+
+    def _fitting(self, target: int, identifier: str) -> tuple[Candidate, ...]:
+        begin = len(self.asked)
+        found = self.book.fitting(
+            identifier, lambda shape: self._ask(target, shape, regex(shape).match, identifier)
+        )
+        question = {one.pattern: i for i, one in enumerate(self.asked[begin:], begin) if one.found}
+        self.origins += ((one, target, question.get(one.rule.shape, -1)) for one in found)
+        return found
+
+    def own_candidates(self) -> tuple[Candidate, ...]:
+        if self.frame.identifier.is_fixed:
+            return super().own_candidates()
+        return self._fitting(_IDENTIFIER, self.spelling.identifier)
+
+    def own_shape(self, shape: str) -> re.Match[str] | None:
+        if self.frame.identifier.is_fixed:
+            return super().own_shape(shape)
+        return self._ask(_IDENTIFIER, shape, regex(shape).match, self.spelling.identifier)
+
+    def carried_candidates(self, place: int, identifier: str) -> tuple[Candidate, ...]:
+        template = self.frame.carried[place] if place < len(self.frame.carried) else None
+        # The end of what is looked at may cut an identifier.
+        if template is None or template.fill(self.numbers) != identifier:
+            if any(letter.isdigit() for letter in identifier):
+                raise UnsteadyError
+            return super().carried_candidates(place, identifier)
+        if template.is_fixed:
+            return super().carried_candidates(place, identifier)
+        return self._fitting(_CARRIED + place, identifier)
+
+    def search_arguments(self, pattern: str) -> re.Match[str] | None:
+        if self.frame.arguments.is_fixed:
+            return super().search_arguments(pattern)
+        return self._ask(_ARGUMENTS, pattern, regex(pattern).search, self.plain_arguments)
+
+    def match_name(self, pattern: str) -> re.Match[str] | None:
+        return self._ask(_NAME, pattern, regex(pattern).fullmatch, self.name.strip())
+
+
+class _Leaf(NamedTuple):
+    """What holds for all names that give the same answers.
+
+    ``constant`` is all of the result but the name, where that depends on no number. ``shape_at``
+    and ``reads_at`` are the questions whose answers hold the groups, ``arch_at`` the number that
+    is the architecture; -1 where those are fixed.
+    """
+
+    constant: tuple[Any, ...] | None
+    rule: Rule
+    subject: Template | str | None
+    groups: dict[str, str]
+    shape_at: int
+    reads_at: int
+    namespaces: tuple[str, ...]
+    parameters: str
+    read: Read
+    arch_at: int
+
+
+class NameReader:
+    """Reads names by one set of rules.
+
+    Parameters
+    ----------
+    book
+        The rules.
+    """
+
+    def __init__(self, book: Rulebook) -> None:
+        self._book = book
+        self._vocabulary: Vocabulary | None = None
+        self._mangled = MangledFrames()
+        self._frames: dict[bytes, _LearnedFrame | None] = {}
+        self._known: dict[str, KernelName] = {}
+
+    def read(self, name: str) -> KernelName:
+        """Say what a kernel is from its name alone."""
+        known = self._known.get(name)
+        if known is not None:
+            return known
+        if len(self._known) >= _MOST_NAMES:
+            self._known.clear()
+        kernel = self._known[name] = self.read_new(name)
+        return kernel
+
+    def read_new(self, name: str) -> KernelName:
+        """Do the same without looking among the names that were read before."""
+        if len(name) > _LONGEST:
+            return kernel_of(name, spelled(name), self._book)
+        text = normal_text(name, self._mangled.demangled)
+        if not text.isascii():
+            return kernel_of(name, parts_of(text), self._book)
+        key = frame_of(text)
+        try:
+            frame = self._frames[key]
+        except KeyError:
+            if len(self._frames) >= _MOST_FRAMES:
+                self._frames.clear()
+            self._frames[key] = None  # learned from when it comes again
+            return kernel_of(name, parts_of(text), self._book)
+        if frame is None:
+            frame = self._frames[key] = _LearnedFrame(text, self._book, self._words())
+        return frame.read(name, text)
+
+    def _words(self) -> Vocabulary:
+        if self._vocabulary is None:
+            first = [one.rule for one, _ in self._book.first]
+            self._vocabulary = Vocabulary([*first, *self._book.rules])
+        return self._vocabulary
+
+
+class _LearnedFrame:
+    """The names of one frame."""
+
+    def __init__(self, text: str, book: Rulebook, vocabulary: Vocabulary) -> None:
+        self._book = book
+        self._trees: dict[tuple[str | int, ...], Any] = {}
+        self._leaf_count = 0
+        try:
+            self._frame: Frame | None = Frame(text, numbers_in(text), vocabulary)
+        except UnsteadyError:
+            self._frame = None
+
+    def read(self, name: str, text: str) -> KernelName:
+        frame = self._frame
+        if frame is None:
+            return kernel_of(name, parts_of(text), self._book)
+        numbers = numbers_in(text)
+        try:
+            key = frame.key(numbers, len(text))
+        except UnsteadyError:
+            return kernel_of(name, parts_of(text), self._book)
+        node = self._trees.get(key)
+        matches = []
+        texts: dict[int, str] = {}
+        while node.__class__ is list:
+            target, test, no, yes = node
+            asked = texts.get(target)
+            if asked is None:
+                asked = texts[target] = self._text(target, name, numbers)
+            found = test(asked)
+            matches.append(found)
+            node = no if found is None else yes
+        if node is None:
+            return self._learn(name, text, numbers, key)
+        return self._result(name, node, numbers, matches)
+
+    def _text(self, target: int, name: str, numbers: tuple[str, ...]) -> str:
+        frame = self._frame
+        assert frame is not None
+        if target == _IDENTIFIER:
+            return frame.identifier.fill(numbers)
+        if target == _ARGUMENTS:
+            return frame.plain_arguments.fill(numbers)
+        if target == _NAME:
+            return name.strip()
+        template = frame.carried[target - _CARRIED]
+        assert template is not None
+        return template.fill(numbers)
+
+    def _result(
+        self,
+        name: str,
+        leaf: _Leaf,
+        numbers: tuple[str, ...],
+        matches: list[re.Match[str] | None],
+    ) -> KernelName:
+        if leaf.constant is not None:
+            return KernelName(name, *leaf.constant)
+        frame = self._frame
+        assert frame is not None
+        groups = leaf.groups
+        if leaf.shape_at >= 0:
+            groups = named_groups(matches[leaf.shape_at])  # type: ignore[arg-type]
+        if leaf.reads_at >= 0:
+            groups = {**groups, **named_groups(matches[leaf.reads_at])}  # type: ignore[arg-type]
+        identifier = frame.identifier.fill(numbers)
+        subject = leaf.subject
+        if subject is None:
+            subject = identifier
+        elif not isinstance(subject, str):
+            subject = subject.fill(numbers)
+        spelling = Spelling(
+            identifier, leaf.namespaces, frame.arguments.fill(numbers), leaf.parameters
+        )
+        rule, read = leaf.rule, leaf.read
+        if leaf.arch_at >= 0:
+            read = read._replace(arch="sm" + numbers[leaf.arch_at])
+        if groups:
+            read = _with(read, rule, groups)
+        return described(name, spelling, Candidate(rule, groups, subject), groups, read)
+
+    def _learn(
+        self, name: str, text: str, numbers: tuple[str, ...], key: tuple[str | int, ...]
+    ) -> KernelName:
+        spelling = parts_of(text)
+        frame = self._frame
+        assert frame is not None
+        if self._leaf_count >= _MOST_LEAVES:
+            return kernel_of(name, spelling, self._book)
+        self._leaf_count += 1
+        recorder = _Recorder(name, spelling, self._book, frame, numbers)
+        try:
+            leaf = _leaf_of(recorder, decide(recorder), is_long=len(text) > TYPE_TEXT)
+        except UnsteadyError:
+            return kernel_of(name, spelling, self._book)
+        self._trees[key] = _grown(self._trees.get(key), recorder.asked, leaf)
+        return self._result(name, leaf, numbers, [one.found for one in recorder.asked])
+
+
+def _with(read: Read, rule: Rule, groups: dict[str, str]) -> Read:
+    dtypes = named_types(rule, groups) or read.dtypes
+    arch = named_architecture(rule, groups) or read.arch
+    return Read(dtypes, read.phase, read.library, arch)
+
+
+def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf:
+    frame, spelling, asked = recorder.frame, recorder.spelling, recorder.asked
+    candidate, groups, _ = decision
+    rule = candidate.rule
+    reads_at = -1
+    if rule.reads and asked and asked[-1].pattern in rule.reads and asked[-1].found:
+        reads_at = len(asked) - 1
+    shape_at, subject = _origin(recorder, decision)
+    if shape_at >= 0 and reads_at < 0 and groups != candidate.groups:
+        raise UnsteadyError
+    fixed = candidate.groups if reads_at >= 0 else groups
+    read = Read(
+        unnamed_types(rule, spelling, candidate.identifier),
+        phase_of(candidate, spelling),
+        library_of(spelling, rule),
+        built_for(rule, spelling),
+    )
+    # Of a long name, every number that may be the architecture is part of the key.
+    arch_at = -1 if is_long else _architecture_at(recorder, read.arch)
+    leaf = _Leaf(
+        None,
+        rule,
+        subject,
+        fixed,
+        shape_at,
+        reads_at,
+        spelling.namespaces,
+        spelling.parameters,
+        read,
+        arch_at,
+    )
+    is_fixed = max(shape_at, reads_at, arch_at) < 0 and frame.identifier.is_fixed
+    is_fixed = is_fixed and (subject is None or isinstance(subject, str))
+    if not is_fixed or not (
+        frame.arguments.is_fixed or ignores_numbers(spelling, candidate, groups)
+    ):
+        return leaf
+    read = _with(read, rule, groups)
+    if not short_name(spelling, candidate, groups, read.dtypes, read.phase):
+        return leaf  # it is shown by its name
+    kernel = described(recorder.name, spelling, candidate, groups, read)
+    return leaf._replace(constant=tuple(kernel)[1:])
+
+
+def _architecture_at(recorder: _Recorder, arch: str) -> int:
+    """Return which number `built_for` took for the architecture: the first that is one."""
+    frame, numbers = recorder.frame, recorder.numbers
+    of_identifier = range(frame.identifier.start, frame.identifier.stop)
+    for i in sorted(frame.architectures, key=lambda i: i not in of_identifier):
+        if i not in of_identifier and built_for(
+            NO_RULE, Spelling("", recorder.spelling.namespaces)
+        ):
+            return -1
+        if 2 <= len(numbers[i]) <= 3:
+            if arch != "sm" + numbers[i]:
+                raise UnsteadyError
+            return i
+    return -1
+
+
+def _origin(recorder: _Recorder, decision: Decision) -> tuple[int, Template | str | None]:
+    """Return which question gave the groups of a rule, and what it was decided on.
+
+    None stands for the kernel's own identifier.
+    """
+    candidate = decision.candidate
+    for one, target, question in recorder.origins:
+        if one is candidate:
+            carried = recorder.frame.carried
+            return question, None if target == _IDENTIFIER else carried[target - _CARRIED]
+    if decision.is_first:
+        # It is the last question about the name or its identifier that decided.
+        said = [i for i, one in enumerate(recorder.asked) if one.found and one.target < _ARGUMENTS]
+        return (said[-1] if said else -1), None
+    is_own = candidate.identifier == recorder.spelling.identifier
+    return -1, None if is_own else candidate.identifier
+
+
+def _grown(tree: Any, asked: list[_Asked], leaf: _Leaf) -> Any:
+    """Return a tree in which the answers lead to a leaf."""
+    if not asked:
+        return leaf
+    if tree is None:
+        tree = [asked[0].target, asked[0].test, None, None]
+    node: _Node = tree
+    for i, one in enumerate(asked):
+        side = 2 if one.found is None else 3
+        if i + 1 == len(asked):
+            node[side] = leaf
+        elif node[side] is None:
+            node[side] = [asked[i + 1].target, asked[i + 1].test, None, None]
+        node = node[side]
+    return tree
