@@ -228,13 +228,26 @@ def _next_commands(args: argparse.Namespace, labels: pa.Table) -> list[tuple[str
     if args.by == "launch" and len(groups) > 1:
         command = _command("classify --by family", args.reports)
         found.append((command, "sums per family, phase and batch size"))
+    if (
+        args.by == "launch"
+        and len(args.reports) == 1
+        and len(set(labels["report"].to_pylist())) == 1
+    ):
+        command = f"{_command('explain', args.reports)} {_longest(labels)}"
+        found.append((command, "the longest launch, and why it has its label"))
     evidence = set(labels["evidence"].to_pylist())
     if evidence - {"counters"}:
         command = _command("info", args.reports)
         found.append((command, "what the report lacks, and how to collect it"))
-    if labels.num_rows and not found:
+    if labels.num_rows and len(found) < 2:
         found.append((f"{_command('export', args.reports)} -o FOLDER", "its tables as Parquet"))
     return found
+
+
+def _longest(labels: pa.Table) -> int:
+    """Return the id of the launch that took longest; of the first where no duration is known."""
+    durations = [value or 0.0 for value in labels["duration_ns"].to_pylist()]
+    return int(labels["launch_id"][durations.index(max(durations))].as_py())
 
 
 def _command(command: str, reports: Sequence[str]) -> str:

@@ -23,10 +23,10 @@ __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 
 HELP = "explain one launch: its label, the arithmetic behind it, and what to try"
 DESCRIPTION = """\
-Shows one launch on one screen: what it is, what was measured, how far it is from
-every roof, the label with the arithmetic behind it step by step, NVIDIA's verdict
-beside it, what the warps wait for, what to collect to be surer, and what is worth
-trying, each with the measured number that speaks for it."""
+Shows one launch on one screen: what it is, what was measured, how far it is
+from every roof, the label with the arithmetic behind it step by step, NVIDIA's
+verdict beside it, what the warps wait for, what to collect to be surer, and
+what is worth trying, each with the measured number that speaks for it."""
 EPILOG = """\
 examples:
   nsightlens explain report.ncu-rep 3

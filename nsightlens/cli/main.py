@@ -59,7 +59,7 @@ _EPILOG = """\
 first steps:
   nsightlens demo                       the bundled example, explained
   nsightlens classify report.ncu-rep    a label for every launch
-  nsightlens explain report.ncu-rep 0   one launch, with the arithmetic behind it
+  nsightlens explain report.ncu-rep 0   one launch, and why it has its label
   nsightlens info report.ncu-rep        what the report holds and what it lacks
 
 nsightlens COMMAND --help lists the options of a command."""

@@ -15,7 +15,8 @@ Prints the JSON Schema (draft 2020-12) of the results that --format json writes.
 Without a name, lists the schemas."""
 
 NAMES = (
-    "classify", "info", "metrics", "metric-names", "redact", "kernel-name", "kernel-name-check",
+    "classify", "explain", "info", "metrics", "metric-names", "redact", "kernel-name",
+    "kernel-name-check",
 )  # fmt: skip
 """The schemas: those of `nsightlens.render.json_schema.SCHEMAS`, here without loading it."""
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import jsonschema
-from support.reports import gemm_launch, write_report
+from support.reports import attention_launch, gemm_launch, write_report
 
 from nsightlens.render.json_schema import published
 
@@ -88,3 +88,18 @@ def test_peaks_of_another_gpu_move_the_roofs(run: CommandLine) -> None:
     assert row["label"]["duration_ns"] == other["label"]["duration_ns"]
     roofs = [{r["resource"]: r["peak_per_s"] for r in one["resources"]} for one in (row, other)]
     assert roofs[0]["dram"] != roofs[1]["dram"]
+
+
+def test_classify_proposes_to_explain_the_longest_launch(run: CommandLine, tmp_path: Path) -> None:
+    """The command that it prints works as it stands."""
+    launches = [attention_launch(), gemm_launch()]
+    write_report(tmp_path, launches, name="two.ncu-rep")
+    rows = json.loads(run("classify", "two.ncu-rep", "-f", "json").out)["rows"]
+    longest = max(rows, key=lambda row: row["duration_ns"])["launch_id"]
+    proposed = [
+        line.split("#")[0].split()[-4:]
+        for line in run("classify", "two.ncu-rep", "--width", "160").out.splitlines()
+        if "nsightlens explain" in line
+    ]
+    assert proposed == [["nsightlens", "explain", "two.ncu-rep", str(longest)]]
+    assert run(*proposed[0][1:]).code == 0
