@@ -16,6 +16,8 @@ from nsightlens.devices import PEAK_SOURCES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nsightlens.analysis.busiest import BusiestCounters
+
 __all__ = ["SOURCES", "resources_table", "source_codes"]
 
 SOURCES = (*PEAK_SOURCES, "percent_of_peak")
@@ -29,13 +31,17 @@ def source_codes(usage: Usage) -> NDArray[np.int8]:
     return np.where(np.isnan(usage.time_ns), -1, codes).astype(np.int8)
 
 
-def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
+def resources_table(
+    usage: Usage, busiest: BusiestCounters, report: Any, launch_id: Any
+) -> pa.Table:
     """Build the table of resources.
 
     Parameters
     ----------
     usage
         Roofline times of n rows.
+    busiest
+        The counters behind their activities.
     report, launch_id
         Columns that name the rows.
 
@@ -66,6 +72,7 @@ def resources_table(usage: Usage, report: Any, launch_id: Any) -> pa.Table:
             "peak_source": choose(source_codes(usage)[at], SOURCES),
             "roofline_time_ns": number_array(usage.time_ns[at]),
             "fraction_of_peak": number_array(fraction, ~np.isnan(fraction)),
+            "busiest_counter": choose(busiest.code[at], busiest.names),
             "measured_by": _category(is_counted.astype(np.int8), ("activity", "counter")),
         },
         len(row),

@@ -52,7 +52,8 @@ def _text_of(html: str) -> str:
 
 
 def _classification(labels: pa.Table, by: str = "launch") -> Classification:
-    return Classification(labels, tables.empty_table(tables.RESOURCES), by)
+    resources, rooflines = map(tables.empty_table, (tables.RESOURCES, tables.ROOFLINES))
+    return Classification(labels, resources, rooflines, by)
 
 
 def test_labels_are_a_table_with_the_bound_marked_and_the_reason_at_hand() -> None:

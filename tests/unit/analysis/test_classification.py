@@ -31,6 +31,9 @@ def test_the_tables_have_their_schemas(by: Any) -> None:
         assert result.resources.schema.equals(
             tables.schema_of(tables.RESOURCES), check_metadata=True
         )
+        assert result.rooflines.schema.equals(
+            tables.schema_of(tables.ROOFLINES), check_metadata=True
+        )
         assert result.by == by
 
 
@@ -59,6 +62,7 @@ def test_every_resource_of_a_launch_is_a_row() -> None:
         "roofline_time_ns": pytest.approx(3e5),
         "fraction_of_peak": pytest.approx(0.3),
         "measured_by": "counter",
+        "busiest_counter": None,
     }
     assert rows["fp32"]["work_unit"] == "FLOP"
     assert rows["fp32"]["peak_source"] == "architecture"
@@ -67,6 +71,7 @@ def test_every_resource_of_a_launch_is_a_row() -> None:
     assert (issue["work"], issue["work_unit"], issue["peak_per_s"]) == (None, None, None)
     assert (issue["peak_source"], issue["measured_by"]) == ("percent_of_peak", "activity")
     assert issue["fraction_of_peak"] == pytest.approx(0.2)
+    assert issue["busiest_counter"] == "sm__issue_active.avg.pct_of_peak_sustained_elapsed"
     assert rows["l1"]["side"] == "memory"
 
 

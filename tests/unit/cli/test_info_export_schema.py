@@ -171,7 +171,7 @@ def test_an_export_holds_every_table_of_the_report(run: CommandLine) -> None:
         name: getattr(report, name)
         for name in ("launches", "stalls", "metrics", "rules", "nvtx", "sessions")
     }
-    expected |= {"labels": result.labels, "resources": result.resources}
+    expected |= {name: getattr(result, name) for name in ("labels", "resources", "rooflines")}
     assert list(found) == list(expected)
     for name, table in expected.items():
         assert _without_nan(found[name]).equals(_without_nan(table)), name
@@ -193,6 +193,7 @@ def test_a_filtered_export_keeps_the_keys(run: CommandLine) -> None:
     assert found["labels"]["launch_id"].to_pylist() == [1]
     assert set(found["metrics"]["launch_id"].to_pylist()) == {1}
     assert set(found["resources"]["launch_id"].to_pylist()) == {1}
+    assert set(found["rooflines"]["launch_id"].to_pylist()) == {1}
 
 
 def test_an_export_is_replaced_only_by_force(run: CommandLine) -> None:
