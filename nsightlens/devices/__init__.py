@@ -16,7 +16,7 @@ from __future__ import annotations
 from nsightlens.devices.overrides import PeakOverrides, peak_overrides
 from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
 from nsightlens.devices.products import Product, product_of, products
-from nsightlens.devices.rates import rate_of
+from nsightlens.devices.rates import rate_of, rates
 
 __all__ = [
     "PEAK_SOURCES",
@@ -28,4 +28,5 @@ __all__ = [
     "product_of",
     "products",
     "rate_of",
+    "rates",
 ]

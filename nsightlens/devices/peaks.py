@@ -44,7 +44,14 @@ if TYPE_CHECKING:
     from nsightlens.metric_store import MetricStore
     from nsightlens.report import Report
 
-__all__ = ["PEAK_SOURCES", "SHORT_LAUNCH_NS", "PeakRates", "peak_rates", "unused_ceilings"]
+__all__ = [
+    "CUDA_CORE_PEAKS",
+    "PEAK_SOURCES",
+    "SHORT_LAUNCH_NS",
+    "PeakRates",
+    "peak_rates",
+    "unused_ceilings",
+]
 
 PEAK_SOURCES = (
     "measured_ceiling", "named_device", "report", "attributes", "architecture", "data_sheet",
@@ -57,11 +64,12 @@ SHORT_LAUNCH_NS = 20_000.0
 
 _SASS = "sm__sass_thread_inst_executed_op_{}_pred_on.sum.peak_sustained"
 # A fused multiply-add is two operations; hfma works on two lanes. One instruction per thread.
-_CUDA_CORE_PEAKS = {
+CUDA_CORE_PEAKS = {
     "fp64": (_SASS.format("dfma"), 2.0),
     "fp32": (_SASS.format("ffma"), 2.0),
     "fp16": (_SASS.format("hfma"), 4.0),
 }
+"""Metric of the peak on CUDA cores [inst/cycle], and how much work one instruction is."""
 _DERIVED_PEAKS = {
     "fp64": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
     "fp32": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
@@ -316,9 +324,9 @@ def _peaks_by_rate(
 
 def _stored_core_peak(store: MetricStore, resource: str) -> NDArray[np.float64]:
     """Peak on CUDA cores that the report itself stores; NaN where it does not."""
-    if resource not in _CUDA_CORE_PEAKS:
+    if resource not in CUDA_CORE_PEAKS:
         return np.full(store.launch_count, np.nan)
-    name, factor = _CUDA_CORE_PEAKS[resource]
+    name, factor = CUDA_CORE_PEAKS[resource]
     derived = _DERIVED_PEAKS.get(resource)
     value = metric(store, name) * factor
     return value if derived is None else first_known(value, metric(store, derived))

@@ -185,8 +185,11 @@ def _rates(
     rate: Callable[[str], NDArray[np.float64]], resource: str, base: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the rate with the fastest and the slowest accumulator that a counter includes."""
-    if base.endswith("dst_fp32") or resource not in ("tensor_fp16", "tensor_fp8"):
+    if resource not in ("tensor_fp16", "tensor_fp8"):
         return rate(resource), rate(resource)
+    if base.endswith("dst_fp32"):
+        # Where block scales make a difference, no counter tells whether there were any.
+        return first_known(rate(f"{resource}_scaled"), rate(resource)), rate(resource)
     fp16 = rate(f"{resource}_acc16")
     return (fp16, fp16) if base.endswith("dst_fp16") else (fp16, rate(resource))
 

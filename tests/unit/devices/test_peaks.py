@@ -264,7 +264,6 @@ def test_sparse_work_has_the_sparse_peak(state: str, per_cycle: float, is_stored
         ("tensor_fp16", "src_fp16_dst_fp16", 1024),
         ("tensor_fp16", "src_fp16_dst_fp32", 512),
         ("tensor_fp8", "src_fp8_dst_fp16", 2048),
-        ("tensor_fp8", "src_fp8_dst_fp32", 1024),
     ],
 )
 def test_geforce_halves_the_rate_of_the_fp32_accumulator_alone(
@@ -273,6 +272,14 @@ def test_geforce_halves_the_rate_of_the_fp32_accumulator_alone(
     """The counter says which accumulator it was."""
     found = peak_of(resource, RTX_5090, {f"{TENSOR}_{counter}.sum": 1e9})
     assert found == (pytest.approx(170 * per_sm * 1.5e9), "architecture")
+
+
+def test_fp8_that_may_have_block_scales_has_a_peak_between_two() -> None:
+    """On an RTX 5090 they spare an fp32 accumulator the halving, and no counter tells of them."""
+    counted = launch(RTX_5090, {f"{TENSOR}_src_fp8_dst_fp32.sum": 1e9})
+    peaks = peak_rates(report_of(counted), ["tensor_fp8"])
+    assert peaks.rate["tensor_fp8"][0] == pytest.approx(170 * 2048 * 1.5e9)
+    assert peaks.lowest["tensor_fp8"][0] == pytest.approx(170 * 1024 * 1.5e9)
 
 
 def test_fp8_of_an_unknown_accumulator_has_a_peak_between_two() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nsightlens.devices.products import product_class_of, product_of, products
-from nsightlens.devices.rates import RATES
+from nsightlens.devices.rates import rates
 
 
 def test_a_product_is_found_by_its_exact_name_only() -> None:
@@ -53,7 +53,7 @@ def test_the_name_tells_how_a_product_was_cut(name: str, product_class: str) -> 
 
 def test_every_product_has_an_architecture_with_rates() -> None:
     """No product names a compute capability without rates."""
-    assert {product.compute_capability for product in products()} <= set(RATES)
+    assert {product.compute_capability for product in products()} <= set(rates())
 
 
 def test_the_table_is_sound() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nsightlens.devices import rate_of
-from nsightlens.devices.rates import RATES
+from nsightlens.devices.rates import rates
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,30 @@ def test_what_is_not_known_is_none_and_what_is_not_there_is_zero() -> None:
 
 
 def test_every_rate_says_how_far_it_can_be_trusted() -> None:
-    """Each rate has a confidence and a source, and every architecture the same resources."""
-    expected = set(RATES["9.0"])
-    for rates in RATES.values():
-        assert set(rates) == expected
-        assert all(rate.confidence in "ABCD" and rate.source for rate in rates.values())
+    """Each rate has a unit, a confidence and a source, and a cut product has no more of it."""
+    for one in rates().values():
+        for rate in one.values():
+            assert rate.confidence in "ABCD"
+            assert rate.source
+            assert rate.unit
+            assert set(rate.cut) <= {"gf", "half", "h800", "h20"}
+            assert all(cut is None or cut < rate.value for cut in rate.cut.values())
+
+
+def test_every_architecture_has_the_rates_that_a_roofline_needs() -> None:
+    """What may be unknown is only what a chip may do on other pipes."""
+    needed = {"fp64", "fp32", "fp16", "tensor_fp16", "tensor_fp16_acc16", "tensor_bf16",
+              "tensor_tf32", "tensor_fp8", "tensor_fp4", "tensor_int8", "tensor_int4", "l1",
+              "shared", "l2", "l2_returned", "warps", "schedulers"}  # fmt: skip
+    architectures = {"7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "10.0", "10.1",
+                     "10.3", "11.0", "12.0", "12.1"}  # fmt: skip
+    assert set(rates()) == architectures
+    assert all(set(one) >= needed for one in rates().values())
+    assert rates()["10.1"] == rates()["11.0"]
+
+
+def test_block_scales_spare_fp8_the_halving_of_geforce_cards() -> None:
+    """RTX 5090: half the rate without block scales, the whole with."""
+    assert rate_of("12.0", "tensor_fp8", "gf") == 1024
+    assert rate_of("12.0", "tensor_fp8_scaled", "gf") == 2048
+    assert rate_of("12.0", "tensor_fp8", "full") == 2048
