@@ -24,7 +24,7 @@ _LONGEST = 6000
 _ANONYMOUS = r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::"
 # Compiled at import: every C++ name needs it. The others wait for a name that does.
 _OPENING = re.compile(r"[<(]")
-_UNLIKE_CPP = ("kernel_cutlass_", "Memcpy ", "Memset ", "[CUDA mem")
+_UNLIKE_CPP = ("kernel_cutlass_", "Memcpy ", "Memset ", "[CUDA ")
 _TRITON_ARGUMENTS = r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$"
 _CUTE_DSL = r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$"
 
@@ -99,7 +99,8 @@ def parts_of(text: str) -> Spelling:
     if text.startswith("kernel_cutlass_"):
         return _cute_dsl(text)
     if text.startswith(_UNLIKE_CPP):
-        return Spelling(text.lstrip("[").removeprefix("CUDA ").split()[0], ("cuda",), "", text)
+        said = text.lstrip("[").removeprefix("CUDA ").removeprefix("Unified Memory ")
+        return Spelling(said.split()[0], ("cuda",), "", text)
     return Spelling(text) if _is_identifier(text) else _cpp(text)
 
 

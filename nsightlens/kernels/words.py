@@ -19,7 +19,8 @@ _JOINED = {
     pair: pair.replace(" ", "")
     for pair in (
         "a2 a", "all gather", "all reduce", "all to", "all2 all", "allto all", "arg max", "arg min",
-        "batch norm", "conv1 d", "conv2 d", "conv3 d", "cum sum", "fft2 d", "gate up", "group norm",
+        "batch norm", "conv1 d", "conv2 d", "conv3 d", "cum sum", "e2 m1", "e4 m3", "e5 m2",
+        "element wise", "fft2 d", "gate up", "group norm",
         "im2 col", "kv cache", "l2 norm", "layer norm", "mat mul", "mat vec", "mem cpy", "mem set",
         "min p", "mul mat", "multi head", "one shot", "qk norm", "re lu", "reduce scatter",
         "rms norm", "send recv", "soft max", "soft plus", "sp mm", "split k", "split kv",
@@ -47,7 +48,7 @@ KNOWN_WORDS: frozenset[str] = frozenset({*_JOINED, *_SPLIT})
 # A word ending in one of these carries it: ``tinygemm`` is a gemm, ``gemma`` is not.
 _HEADS = (
     "gemm", "gemv", "matmul", "allreduce", "allgather", "reducescatter", "softmax", "attention",
-    "attn", "rmsnorm", "layernorm", "conv1d", "conv2d",
+    "attn", "rmsnorm", "layernorm", "conv1d", "conv2d", "gelu", "relu", "silu", "glu",
 )  # fmt: skip
 _NO_COMPOUNDS = frozenset({*_HEADS, "fbgemm"})
 
