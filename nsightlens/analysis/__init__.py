@@ -18,7 +18,8 @@
 - `nsightlens.analysis.explanation`: `explain` and its result: one launch with all its numbers.
 - `nsightlens.analysis.arithmetic`: the steps from measured work to a label, in words.
 - `nsightlens.analysis.stall_meanings`: what each warp state usually means, by kind of kernel.
-- `nsightlens.analysis.advice`, `nsightlens.analysis.advice_rules`: what is worth trying, and why.
+- `nsightlens.analysis.advice`, `nsightlens.analysis.advice_rules`,
+  `nsightlens.analysis.advice_conditions`: what is worth trying, and the numbers that say so.
 - `nsightlens.analysis.quantities`: every number of one launch by its name.
 - `nsightlens.analysis.lacking`: what one launch lacks, and how to collect it.
 """

@@ -9,7 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.analysis import thresholds
+from nsightlens.analysis.advice_conditions import (
+    FEW_FP64,
+    FULL_ENOUGH,
+    PART_PCT,
+    SATURATED_PCT,
+    SHORT_NS,
+    WASTE,
+    WIDE_REQUEST,
+    idles,
+    is_at_its_tensor_roof,
+    is_below_its_tensor_roof,
+    is_limited_by,
+    is_occupancy_limited_by,
+    is_on_cuda_cores,
+    moves_data,
+    says,
+    waits_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,23 +34,6 @@ if TYPE_CHECKING:
     from nsightlens.analysis.quantities import Quantities
 
 __all__ = ["RULES", "Rule"]
-
-_BUSY_PCT = 100 * thresholds.BUSY
-_SATURATED_PCT = 100 * thresholds.SATURATED
-_PART_PCT = 20.0
-"""[%] From this share on, one cause is worth a change of the code."""
-_WASTE = 1.25
-"""[1] More work than needed by this factor is worth a look."""
-_FULL_ENOUGH = 0.8
-"""[1] A grid that fills this share of the GPU loses little by the rest."""
-_WIDE_REQUEST = 20.0
-"""[sector] A contiguous load of 16 bytes a thread touches 16, 17 where it is not aligned."""
-_SHORT_NS = 5_000.0
-"""[ns] A launch below this takes about as long as launching it does."""
-_TENSOR_GOOD_PCT = 70.0
-"""[%] Of the dense peak: what large library GEMMs reach; see the measured figures in the docs."""
-_FEW_FP64 = 16.0
-"""[1] Peak FP32 over peak FP64 from which FP64 units are there for compatibility only."""
 
 
 class Rule(NamedTuple):
@@ -53,64 +53,6 @@ class Rule(NamedTuple):
     name: str
     holds: Callable[[Quantities], bool]
     text: Mapping[str, str]
-
-
-def _is(q: Quantities, column: str, *values: str) -> bool:
-    return q.text(column) in values
-
-
-def _idles(q: Quantities) -> bool:
-    return _is(q, "regime", "latency", "small_grid")
-
-
-def _limited_by(q: Quantities, *limiters: str) -> bool:
-    is_busy = 100 * q("limiter_fraction") >= _BUSY_PCT
-    return is_busy and _is(q, "limiter", *limiters)
-
-
-def _occupancy_limited_by(q: Quantities, limit: str) -> bool:
-    return (
-        _idles(q)
-        and limit in (q.text("occupancy_limiter") or "")
-        and q("theoretical_occupancy_pct") <= 50.0
-        and not q("waves_per_multiprocessor") < thresholds.FULL_WAVE
-        and q("eligible_warps_per_scheduler") < 1.0
-        # Warp-specialised matrix kernels run with few warps on purpose.
-        and not q("tensor_pipe_active_pct") >= _PART_PCT
-    )
-
-
-def _is_on_cuda_cores(q: Quantities) -> bool:
-    return (
-        _is(q, "family", "gemm")
-        and "gemv" not in (q.text("subtype") or "")
-        and q("tensor_pipe_active_pct") < 100 * thresholds.INACTIVE
-        and q("fp32_of_peak_pct") >= _PART_PCT
-        and not _limited_by(q, "dram")
-        and _has_tensor_cores(q)
-    )
-
-
-def _moves_data(q: Quantities) -> bool:
-    """Say whether memory is used enough for the shape of accesses to matter."""
-    is_waiting = q("stalled_for_data_pct") >= _PART_PCT and not _is(q, "regime", "small_grid")
-    return _is(q, "bound", "memory") and (is_waiting or 100 * q("limiter_fraction") >= 30.0)
-
-
-def _has_tensor_cores(q: Quantities) -> bool:
-    # The GTX 16 series is the one of 7.5 without.
-    capability = q.text("compute_capability")
-    return capability is not None and "GTX 16" not in (q.text("device_name") or "")
-
-
-def _is_at_its_tensor_roof(q: Quantities) -> bool:
-    is_tensor = (q.text("limiter") or "").startswith("tensor_")
-    return is_tensor and 100 * q("limiter_fraction") >= _TENSOR_GOOD_PCT
-
-
-def _is_below_its_tensor_roof(q: Quantities) -> bool:
-    is_tensor = (q.text("limiter") or "").startswith("tensor_")
-    return is_tensor and 100 * q("limiter_fraction") < _TENSOR_GOOD_PCT
 
 
 _FEWER_BYTES = {
@@ -142,7 +84,7 @@ RULES: tuple[Rule, ...] = (
     # What is done and need not be.
     Rule(
         "padding",
-        lambda q: q("executed_per_useful_flop") >= _WASTE and _is(q, "bound", "compute"),
+        lambda q: q("executed_per_useful_flop") >= WASTE and says(q, "bound", "compute"),
         {
             "": "{executed_per_useful_flop} operations are executed for each that the shape "
             "needs: tiles are padded. Choose a tile or a shape that divides evenly"
@@ -150,27 +92,18 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "bytes_above_algorithm",
-        lambda q: q("dram_per_algorithmic_byte") >= _WASTE,
+        lambda q: q("dram_per_algorithmic_byte") >= WASTE,
         {
             "": "{dram_per_algorithmic_byte} bytes pass DRAM for each that the shape needs: data "
             "is fetched again after L2 (hit rate {l2_hit_rate_pct}) has lost it. Order blocks so "
             "that those that share operands run together"
         },
     ),
-    Rule(
-        "spills",
-        lambda q: q("local_memory_pct") >= 5.0,
-        {
-            "": "{local_memory_pct} of the memory requests go to local memory: registers are "
-            "spilled ({registers_per_thread_count} a thread), or arrays are indexed at run time. "
-            "Allow more registers (launch bounds), or make the indices known when compiling"
-        },
-    ),
     # Too little of the GPU in use.
     Rule(
         "small_grid",
         lambda q: (
-            q("grid_block_count") < _FULL_ENOUGH * q("sm_count") and not _limited_by(q, "dram")
+            q("grid_block_count") < FULL_ENOUGH * q("sm_count") and not is_limited_by(q, "dram")
         ),
         {
             "decode": "the grid has work for only {grid_block_count} of {sm_count} SMs: split the "
@@ -186,7 +119,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "small_grid",
-        lambda q: _is(q, "regime", "small_grid") and q("waves_per_multiprocessor") < _FULL_ENOUGH,
+        lambda q: says(q, "regime", "small_grid") and q("waves_per_multiprocessor") < FULL_ENOUGH,
         {
             "decode": "{waves_per_multiprocessor} waves: the grid does not fill the GPU "
             "(occupancy {achieved_occupancy_pct}). More KV splits or sequences would",
@@ -197,19 +130,28 @@ RULES: tuple[Rule, ...] = (
         },
     ),
     Rule(
+        "spills",
+        lambda q: q("local_memory_pct") >= 5.0,
+        {
+            "": "{local_memory_pct} of the memory requests go to local memory: registers are "
+            "spilled ({registers_per_thread_count} a thread), or arrays are indexed at run time. "
+            "Allow more registers (launch bounds), or make the indices known when compiling"
+        },
+    ),
+    Rule(
         "short",
-        lambda q: q("duration_ns") <= _SHORT_NS and _idles(q),
+        lambda q: q("duration_ns") <= SHORT_NS and idles(q),
         {
             "": "{duration_ns} is about what a launch itself costs: fuse it with its neighbours, "
             "or launch it from a CUDA graph"
         },
     ),
     # The roof that is reached.
-    Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _FEWER_BYTES),
-    Rule("dram_saturated", lambda q: _limited_by(q, "dram"), _SATURATED_WITHOUT_FLOP),
+    Rule("dram_saturated", lambda q: is_limited_by(q, "dram"), _FEWER_BYTES),
+    Rule("dram_saturated", lambda q: is_limited_by(q, "dram"), _SATURATED_WITHOUT_FLOP),
     Rule(
         "dram_headroom",
-        lambda q: _limited_by(q, "dram") and q("dram_of_peak_pct") < _SATURATED_PCT,
+        lambda q: is_limited_by(q, "dram") and q("dram_of_peak_pct") < SATURATED_PCT,
         {
             "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
             "(16 bytes a thread, more elements a thread)"
@@ -217,7 +159,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "cuda_cores_in_a_gemm",
-        _is_on_cuda_cores,
+        is_on_cuda_cores,
         {
             "": "the tensor pipe was active {tensor_pipe_active_pct}, FP32 units reach "
             "{fp32_of_peak_pct}: where TF32 or 16-bit operands are exact enough, tensor cores "
@@ -238,7 +180,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "tensor_roof",
-        _is_at_its_tensor_roof,
+        is_at_its_tensor_roof,
         {
             "": "tensor cores are at {limiter_of_peak_pct} of their dense peak, which is what "
             "good libraries reach: faster only with fewer operations or fewer bits an operand"
@@ -246,7 +188,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "operands_not_hidden",
-        lambda q: _is_below_its_tensor_roof(q) and q("stalled_for_data_pct") >= 15.0,
+        lambda q: is_below_its_tensor_roof(q) and q("stalled_for_data_pct") >= 15.0,
         {
             "": "tensor cores reach {limiter_of_peak_pct}, good libraries 70 to 80 %, and warps "
             "wait {stalled_for_data_pct} of their time for operands: load earlier (more stages) "
@@ -255,7 +197,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "few_fp64_units",
-        lambda q: _limited_by(q, "fp64") and q("fp32_peak_over_fp64_peak") >= _FEW_FP64,
+        lambda q: is_limited_by(q, "fp64") and q("fp32_peak_over_fp64_peak") >= FEW_FP64,
         {
             "": "FP64 units are at {fp64_of_peak_pct}, and this GPU has "
             "{fp32_peak_over_fp64_peak} times as much FP32: use FP32 where it is exact enough; "
@@ -264,7 +206,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "unfused_fp64",
-        lambda q: _limited_by(q, "fp64") and q("unfused_fp64_pct") >= 50.0,
+        lambda q: is_limited_by(q, "fp64") and q("unfused_fp64_pct") >= 50.0,
         {
             "": "{unfused_fp64_pct} of the FP64 instructions are additions or multiplications "
             "alone: written as multiply-adds, two cost one"
@@ -272,7 +214,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "unfused_fp32",
-        lambda q: _limited_by(q, "fp32", "fma") and q("unfused_fp32_pct") >= 50.0,
+        lambda q: is_limited_by(q, "fp32", "fma") and q("unfused_fp32_pct") >= 50.0,
         {
             "": "{unfused_fp32_pct} of the FP32 instructions are additions or multiplications "
             "alone: written as multiply-adds, two cost one"
@@ -281,8 +223,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "bank_conflicts",
         lambda q: (
-            q("bank_conflicts_pct") >= _PART_PCT
-            and (_limited_by(q, "l1") or _is(q, "top_stall", "short_scoreboard", "mio_throttle"))
+            q("bank_conflicts_pct") >= PART_PCT
+            and (is_limited_by(q, "l1") or says(q, "top_stall", "short_scoreboard", "mio_throttle"))
         ),
         {
             "": "{bank_conflicts_pct} of the shared-memory wavefronts are bank conflicts, and L1 "
@@ -291,7 +233,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "excess_sectors",
-        lambda q: q("excess_sectors_pct") >= _PART_PCT and _moves_data(q),
+        lambda q: q("excess_sectors_pct") >= PART_PCT and moves_data(q),
         {
             "": "{excess_sectors_pct} of the sectors that global accesses touch are not needed: "
             "neighbouring threads do not access neighbouring addresses. Change the layout or go "
@@ -300,7 +242,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "scattered_loads",
-        lambda q: q("sectors_per_load_request") > _WIDE_REQUEST and _moves_data(q),
+        lambda q: q("sectors_per_load_request") > WIDE_REQUEST and moves_data(q),
         {
             "": "a load of a warp touches {sectors_per_load_request} sectors on average, and "
             "contiguous threads need at most 16: change the layout, or go through shared memory"
@@ -316,7 +258,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "l2_roof",
-        lambda q: _limited_by(q, "l2"),
+        lambda q: is_limited_by(q, "l2"),
         {
             "": "L2 is at {l2_of_peak_pct} of its peak: keep more in shared memory and registers, "
             "with larger tiles or several elements a thread, so that less passes L2"
@@ -324,7 +266,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "l1_roof",
-        lambda q: _limited_by(q, "l1"),
+        lambda q: is_limited_by(q, "l1"),
         {
             "gemm": "L1 with shared memory is at {l1_of_peak_pct} of its peak: larger tiles in "
             "registers use each operand more often, and wider accesses (ldmatrix, 16 bytes) move "
@@ -335,15 +277,23 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "xu_roof",
-        lambda q: _limited_by(q, "xu"),
+        lambda q: is_limited_by(q, "xu"),
         {
             "": "the special-function pipe is at {xu_of_peak_pct}: fewer exp, log, sine, division "
             "and type conversions, or approximations of them in FMA"
         },
     ),
     Rule(
+        "integer_roof",
+        lambda q: is_limited_by(q, "integer"),
+        {
+            "": "the integer pipe is at {integer_of_peak_pct}: index arithmetic out of the loop, "
+            "32-bit in place of 64-bit indices, divisions by constants"
+        },
+    ),
+    Rule(
         "issue_roof",
-        lambda q: _limited_by(q, "issue", "integer"),
+        lambda q: is_limited_by(q, "issue"),
         {
             "": "{issue_of_peak_pct} of the issue slots are used: fewer instructions make this "
             "faster: vector loads, unrolling, index arithmetic out of the loop"
@@ -352,7 +302,7 @@ RULES: tuple[Rule, ...] = (
     # Nothing is busy, and there are blocks enough: latency.
     Rule(
         "tail",
-        lambda q: q("tail_loss_pct") >= _PART_PCT,
+        lambda q: q("tail_loss_pct") >= PART_PCT,
         {
             "gemm": "{waves_per_multiprocessor} waves: with blocks of equal length, SMs idle for "
             "up to {tail_loss_pct} of the time at the end. A tile size that fills whole waves, or "
@@ -364,7 +314,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "registers",
-        lambda q: _occupancy_limited_by(q, "registers"),
+        lambda q: is_occupancy_limited_by(q, "registers"),
         {
             "": "{registers_per_thread_count} registers a thread allow "
             "{theoretical_occupancy_pct} occupancy, and a scheduler has "
@@ -374,7 +324,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "registers",
-        lambda q: _occupancy_limited_by(q, "registers"),
+        lambda q: is_occupancy_limited_by(q, "registers"),
         {
             "": "registers allow {theoretical_occupancy_pct} occupancy, and a scheduler has "
             "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
@@ -383,7 +333,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "shared_memory",
-        lambda q: _occupancy_limited_by(q, "shared_mem"),
+        lambda q: is_occupancy_limited_by(q, "shared_mem"),
         {
             "": "{shared_memory_per_block_bytes} of shared memory a block allow "
             "{theoretical_occupancy_pct} occupancy, and a scheduler has "
@@ -394,7 +344,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "block_size",
         lambda q: (
-            _occupancy_limited_by(q, "blocks") and q("block_thread_count") < 128  # 4 warps
+            is_occupancy_limited_by(q, "blocks") and q("block_thread_count") < 128  # 4 warps
         ),
         {
             "": "blocks of {block_thread_count} threads allow {theoretical_occupancy_pct} "
@@ -403,7 +353,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "loads_in_flight",
-        lambda q: _idles(q) and q("stalled_for_data_pct") >= 30.0,
+        lambda q: idles(q) and q("stalled_for_data_pct") >= 30.0,
         {
             "": "warps wait {stalled_for_data_pct} of their time for data while DRAM is at "
             "{dram_of_peak_pct}: put more loads in flight (16 bytes a thread, unrolling, "
@@ -411,8 +361,50 @@ RULES: tuple[Rule, ...] = (
         },
     ),
     Rule(
+        "barriers",
+        lambda q: waits_in(q, "barrier"),
+        {
+            "": "warps wait {top_stall_pct} of their time at barriers, in blocks of "
+            "{block_thread_count} threads: exchange within a warp (shuffles) where that is "
+            "enough, and take smaller blocks, so that others run while one waits"
+        },
+    ),
+    Rule(
+        "narrow_accesses",
+        lambda q: waits_in(q, "lg_throttle"),
+        {
+            "": "{top_stall_pct} of warp latency is a full queue of global and local accesses: "
+            "fewer and wider ones (16 bytes a thread), and no spilled registers"
+        },
+    ),
+    Rule(
+        "shared_memory_queue",
+        lambda q: waits_in(q, "mio_throttle", "short_scoreboard"),
+        {
+            "": "{top_stall_pct} of warp latency is waiting for shared memory, shuffles or "
+            "special functions: read wider, keep values in registers, and put independent work "
+            "between request and use"
+        },
+    ),
+    Rule(
+        "dependent_instructions",
+        lambda q: waits_in(q, "wait"),
+        {
+            "": "{top_stall_pct} of warp latency is the fixed latency of dependent instructions: "
+            "several independent chains a thread (unrolling, more accumulators) hide it"
+        },
+    ),
+    Rule(
+        "code_size",
+        lambda q: waits_in(q, "no_instruction") and not q("duration_ns") <= 2 * SHORT_NS,
+        {
+            "": "warps wait {top_stall_pct} of their time for instructions: less unrolling and "
+            "inlining, so that the loop fits the instruction cache"
+        },
+    ),
+    Rule(
         "divergence",
-        lambda q: q("threads_per_instruction") < 24 and _is(q, "bound", "compute"),
+        lambda q: q("threads_per_instruction") < 24 and says(q, "bound", "compute"),
         {
             "": "{threads_per_instruction} of 32 threads are active in an instruction on average: "
             "branches or short loops leave lanes idle. Sort or regroup the work"

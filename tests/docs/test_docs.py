@@ -111,6 +111,21 @@ def test_the_picture_in_the_readme_is_what_the_demo_prints(
     assert shown[: len(picture)] == picture
 
 
+def test_the_page_about_a_launch_in_the_docs_is_what_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example that the text explains is the one that a reader gets."""
+    from nsightlens.cli.main import main
+    from nsightlens.example import path
+
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(path().parent)
+    page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+    command, shown = page.split("$ nsightlens ")[1].split("```")[0].split("\n", 1)
+    assert main(command.split()) == 0
+    assert capsys.readouterr().out.rstrip() == shown.rstrip()
+
+
 def test_the_package_names_each_of_its_parts_in_its_docstring() -> None:
     """help(nsightlens) is a map."""
     for path in (ROOT / "nsightlens").iterdir():

@@ -38,6 +38,10 @@ def _limited(limiter: str, fraction: float, bound: str) -> dict[str, Any]:
     }
 
 
+def _waiting(state: str) -> dict[str, Any]:
+    return {"regime": "latency", "top_stall": state, "top_stall_pct": 58.0}
+
+
 _STARVED = {
     "regime": "latency",
     "theoretical_occupancy_pct": 25.0,
@@ -186,6 +190,12 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
     ("l2_roof", _limited("l2", 0.7, "memory"), "L2 is at 70 %"),
     ("l1_roof", _limited("l1", 0.7, "memory"), "is at 70 %"),
     ("xu_roof", _limited("xu", 0.7, "compute"), "is at 70 %"),
+    ("integer_roof", _limited("integer", 0.8, "compute"), "the integer pipe is at 80 %"),
+    ("barriers", {**_waiting("barrier"), "block_thread_count": 512}, "58 % of their time at barr"),
+    ("narrow_accesses", _waiting("lg_throttle"), "58 % of warp latency is a full queue"),
+    ("shared_memory_queue", _waiting("short_scoreboard"), "58 % of warp latency is waiting for"),
+    ("dependent_instructions", _waiting("wait"), "58 % of warp latency is the fixed latency"),
+    ("code_size", {**_waiting("no_instruction"), "duration_ns": 1e6}, "58 % of their time for ins"),
     ("issue_roof", _limited("issue", 0.7, "compute"), "70 % of the issue slots"),
     ("tail", {"waves_per_multiprocessor": 1.1}, "up to 45 % of the time"),
     (
@@ -315,5 +325,5 @@ def test_no_more_is_said_than_was_asked_for() -> None:
         "duration_ns": 1000.0,
         "regime": "latency",
     }
-    assert [a.rule for a in advise(quantities_of(numbers))] == ["spills", "small_grid", "short"]
+    assert [a.rule for a in advise(quantities_of(numbers))] == ["small_grid", "spills", "short"]
     assert len(advise(quantities_of(numbers), most=1)) == 1
