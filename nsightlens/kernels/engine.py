@@ -11,14 +11,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.kernels.fields import (
-    built_for,
-    head_size,
-    named_architecture,
-    named_types,
-    tile_shape,
-    unnamed_types,
-)
+from nsightlens.kernels.fields import Fields, built_for, fields_of, unnamed_types
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rule import Rule, pattern_of
 from nsightlens.kernels.rulebook import Candidate, named_groups, regex
@@ -37,13 +30,11 @@ __all__ = [
     "NO_RULE",
     "Asker",
     "Decision",
-    "Read",
     "decide",
     "described",
     "identifiers_in",
     "kernel_of",
-    "library_of",
-    "phase_of",
+    "unnamed_fields",
 ]
 
 FAMILY_TEXT = 1500
@@ -132,17 +123,8 @@ class Decision(NamedTuple):
 
     candidate: Candidate
     groups: dict[str, str]
-    is_first: bool
+    is_first: bool = False
     """Whether the rule is one of those that come before all grammars."""
-
-
-class Read(NamedTuple):
-    """What is read beside the groups of the rule."""
-
-    dtypes: tuple[str, ...]
-    phase: str
-    library: str
-    arch: str
 
 
 def decide(asker: Asker) -> Decision:
@@ -164,24 +146,28 @@ def kernel_of(name: str, spelling: Spelling, book: Rulebook) -> KernelName:
     book
         The rules.
     """
-    candidate, groups, _ = decide(Asker(name, spelling, book))
-    rule = candidate.rule
-    read = Read(
-        named_types(rule, groups) or unnamed_types(rule, spelling, candidate.identifier),
-        phase_of(candidate, spelling),
-        library_of(spelling, rule),
-        named_architecture(rule, groups) or built_for(rule, spelling),
+    decided = decide(Asker(name, spelling, book))
+    fields = fields_of(decided.candidate.rule, decided.groups, unnamed_fields(decided, spelling))
+    return described(name, spelling, decided, fields)
+
+
+def unnamed_fields(decided: Decision, spelling: Spelling) -> Fields:
+    """Return what the name says beside the named groups of the rule."""
+    candidate = decided.candidate
+    return Fields(
+        unnamed_types(candidate.rule, spelling, candidate.identifier),
+        _phase(candidate, spelling),
+        _library(spelling, candidate.rule),
+        built_for(candidate.rule, spelling),
     )
-    return described(name, spelling, candidate, groups, read)
 
 
-def described(
-    name: str, spelling: Spelling, candidate: Candidate, groups: dict[str, str], read: Read
-) -> KernelName:
-    """Put together what is known; the rest follows from the groups that the rule read."""
+def described(name: str, spelling: Spelling, decided: Decision, fields: Fields) -> KernelName:
+    """Put together all that is known."""
+    candidate = decided.candidate
     rule = candidate.rule
-    dtypes, phase, library, arch = read
-    short = short_name(spelling, candidate, groups, dtypes, phase)
+    short = short_name(spelling, candidate, decided.groups, fields)
+    dtypes, phase, library, arch, tile, head_dim = fields
     return KernelName(
         name,
         # A name such as "_Z" leaves nothing: it is shown as it is.
@@ -192,8 +178,8 @@ def described(
         dtypes,
         library,
         arch,
-        tile_shape(groups),
-        head_size(groups),
+        tile,
+        head_dim,
         rule.also,
         rule.id,
         rule.note,
@@ -304,8 +290,7 @@ def identifiers_in(arguments: str, end: int) -> Iterator[str]:
             yield path
 
 
-def phase_of(decided: Candidate, spelling: Spelling) -> str:
-    """Return the phase: of attention only, from the rule or the words of the name."""
+def _phase(decided: Candidate, spelling: Spelling) -> str:
     if decided.rule.family != "attention":
         return "n/a"
     if decided.rule.phase:
@@ -320,8 +305,7 @@ def phase_of(decided: Candidate, spelling: Spelling) -> str:
     return "decode" if decode else "prefill" if prefill else "unknown"
 
 
-def library_of(spelling: Spelling, rule: Rule) -> str:
-    """Return the library, from the rule or the outermost namespace."""
+def _library(spelling: Spelling, rule: Rule) -> str:
     root = spelling.namespaces[0] if spelling.namespaces else ""
     if root == "pytorch_flash":
         return root

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.kernels.words import words_of
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "TYPE_SPELLINGS",
     "TYPE_TEXT",
+    "Fields",
     "built_for",
     "cpp_type_word",
+    "fields_of",
     "head_size",
-    "named_architecture",
-    "named_types",
     "tile_shape",
     "unnamed_types",
 ]
@@ -86,8 +86,40 @@ def _built_for() -> re.Pattern[str]:
     return re.compile(r"(?<![A-Za-z])[sS][mM]_?(\d{2,3})(?!\d)|(?<=[a-z])Sm(\d{2,3})(?!\d)")
 
 
-def named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the operand types in the named groups, where those are what counts."""
+class Fields(NamedTuple):
+    """What is read from a name once the rule is found; see `nsightlens.kernels.KernelName`."""
+
+    dtypes: tuple[str, ...]
+    phase: str
+    library: str
+    arch: str
+    tile: str = ""
+    head_dim: str = ""
+
+
+def fields_of(rule: Rule, groups: Mapping[str, str], unnamed: Fields) -> Fields:
+    """Return the fields that the named groups give, and where they give none, those given.
+
+    Parameters
+    ----------
+    rule, groups
+        The rule that decided and what it read.
+    unnamed
+        What the rest of the name says.
+    """
+    if not groups:
+        return unnamed
+    return Fields(
+        _named_types(rule, groups) or unnamed.dtypes,
+        unnamed.phase,
+        unnamed.library,
+        _named_architecture(rule, groups) or unnamed.arch,
+        tile_shape(groups),
+        head_size(groups),
+    )
+
+
+def _named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
     if "dtype" not in groups or rule.dtypes or rule.typeless:
         return ()
     texts = (groups["dtype"], groups.get("dtype2", ""))
@@ -250,8 +282,7 @@ def _size(groups: Mapping[str, str], name: str) -> int:
     return size * int(groups[_FACTORS[name]]) if _FACTORS[name] in groups else size
 
 
-def named_architecture(rule: Rule, groups: Mapping[str, str]) -> str:
-    """Return the architecture in the named groups, such as ``sm90``."""
+def _named_architecture(rule: Rule, groups: Mapping[str, str]) -> str:
     named = groups.get("arch") or ("sm" + groups["sm"] if "sm" in groups else "")
     return named or rule.types.get(groups.get("chip", ""), "")
 

@@ -51,7 +51,8 @@ _SCHEME = re.compile(r"[^A-Za-z\d]*(?:\d|[kK])")
 _ARCHITECTURE = re.compile(r"(?:(?<![A-Za-z])[sS][mM]_?|(?<=[a-z])Sm)$")
 _CUTE_TYPE = re.compile(r"tensorptr[a-z]+$")
 _NO_NUMBERS: Mapping[str, str] = {}
-_CACHE_TYPE = re.compile(r"Fp8KVCacheDataType\)?=?$")
+# The 8 of its name is a number like any other.
+_CACHE_TYPE = re.compile(r"Fp0KVCacheDataType\)?=?$")
 
 
 class UnsteadyError(Exception):
@@ -142,16 +143,16 @@ class Vocabulary:
         if _CACHE_TYPE.search(before):
             return None
         letters = _letters(before)
-        numbers = self._of_words.get(letters, _NO_NUMBERS)
-        if _is_architecture(before):
-            return _Lengths(numbers)
         if letters:
             is_type = "q" in letters and len(letters) <= 2 and _SCHEME.match(after)
         else:
-            if not in_word and not before.endswith("_"):
-                return _NO_NUMBERS
             is_type = _BLOCK.search(before) or _BIT.match(after)
-        return None if is_type else numbers
+        if is_type:
+            return None
+        numbers = self._of_words.get(letters, _NO_NUMBERS)
+        if _is_architecture(before):
+            return _Lengths(numbers)
+        return numbers if letters or in_word or before.endswith("_") else _NO_NUMBERS
 
     def meant_as_type(self, before: str) -> Mapping[str, str]:
         """Return which numbers matter at a place of a list of parameters."""
@@ -211,7 +212,7 @@ class Frame:
         """Numbers that are an architecture if they are of its length."""
         self._keys = tuple(self._key_places(vocabulary, marked))
         # What stands for the type of the cache moves the place where long arguments are cut.
-        self._is_cut_elsewhere = "Fp8KVCacheDataType" in text
+        self._is_cut_elsewhere = "KVCacheDataType" in text
 
     def _check(self, spelling: Spelling, numbers: tuple[str, ...]) -> None:
         filled = (

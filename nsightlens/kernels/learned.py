@@ -16,31 +16,24 @@ from nsightlens.kernels.demangle import MangledFrames
 from nsightlens.kernels.engine import (
     NO_RULE,
     Asker,
-    Read,
+    Decision,
     decide,
     described,
     kernel_of,
-    library_of,
-    phase_of,
+    unnamed_fields,
 )
-from nsightlens.kernels.fields import (
-    TYPE_TEXT,
-    built_for,
-    named_architecture,
-    named_types,
-    unnamed_types,
-)
+from nsightlens.kernels.fields import TYPE_TEXT, built_for, fields_of
 from nsightlens.kernels.frames import Frame, UnsteadyError, Vocabulary, frame_of, numbers_in
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rulebook import Candidate, named_groups, regex
-from nsightlens.kernels.shorten import ignores_numbers, short_name
+from nsightlens.kernels.shorten import numbers_told, short_name
 from nsightlens.kernels.spelling import Spelling, normal_text, parts_of, spelled
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable
 
-    from nsightlens.kernels.engine import Decision
+    from nsightlens.kernels.fields import Fields
     from nsightlens.kernels.frames import Template
     from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.rulebook import Rulebook
@@ -53,6 +46,7 @@ _MOST_FRAMES = 32768
 # Of one frame; a frame whose names are all different in what matters is not worth more memory.
 _MOST_LEAVES = 256
 _MOST_NAMES = 16384
+_MOST_KNOWN = 1024
 
 # What is asked: the whole name, the kernel's identifier, its arguments; then what it carries.
 _NAME, _IDENTIFIER, _ARGUMENTS, _CARRIED = range(4)
@@ -132,21 +126,39 @@ class _Recorder(Asker):
 class _Leaf(NamedTuple):
     """What holds for all names that give the same answers.
 
-    ``constant`` is all of the result but the name, where that depends on no number. ``shape_at``
-    and ``reads_at`` are the questions whose answers hold the groups, ``arch_at`` the number that
-    is the architecture; -1 where those are fixed.
+    Parameters
+    ----------
+    rule
+        The rule that decides.
+    subject
+        The identifier that it decides on; None for the kernel's own.
+    groups
+        Named groups that depend on no number.
+    shape_at, reads_at
+        The questions whose answers hold further groups; -1 for none.
+    arch_at
+        The number that is the architecture; -1 for none.
+    spelling
+        Of the name that this was learned from.
+    unnamed
+        The fields but for what the groups say.
+    told
+        Numbers that the short name tells beside the groups.
+    known
+        All of a result but the name, by the groups and these numbers; None where names that share
+        them are not to be expected.
     """
 
-    constant: tuple[Any, ...] | None
     rule: Rule
     subject: Template | str | None
     groups: dict[str, str]
     shape_at: int
     reads_at: int
-    namespaces: tuple[str, ...]
-    parameters: str
-    read: Read
     arch_at: int
+    spelling: Spelling
+    unnamed: Fields
+    told: tuple[int, ...]
+    known: dict[Any, tuple[Any, ...]] | None
 
 
 class NameReader:
@@ -257,30 +269,56 @@ class _LearnedFrame:
         numbers: tuple[str, ...],
         matches: list[re.Match[str] | None],
     ) -> KernelName:
-        if leaf.constant is not None:
-            return KernelName(name, *leaf.constant)
+        shape = matches[leaf.shape_at] if leaf.shape_at >= 0 else None
+        reads = matches[leaf.reads_at] if leaf.reads_at >= 0 else None
+        arch = numbers[leaf.arch_at] if leaf.arch_at >= 0 else ""
+        known = leaf.known
+        if known is None:
+            return self._described(name, leaf, numbers, (shape, reads, arch))
+        key = (
+            shape and shape.groups(),
+            reads and reads.groups(),
+            arch,
+            *[numbers[i] for i in leaf.told],
+        )
+        found = known.get(key)
+        if found is None:
+            kernel = self._described(name, leaf, numbers, (shape, reads, arch))
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[key] = kernel[1:]
+            return kernel
+        return KernelName(name, *found)
+
+    def _described(
+        self,
+        name: str,
+        leaf: _Leaf,
+        numbers: tuple[str, ...],
+        found: tuple[re.Match[str] | None, re.Match[str] | None, str],
+    ) -> KernelName:
         frame = self._frame
         assert frame is not None
-        groups = leaf.groups
-        if leaf.shape_at >= 0:
-            groups = named_groups(matches[leaf.shape_at])  # type: ignore[arg-type]
-        if leaf.reads_at >= 0:
-            groups = {**groups, **named_groups(matches[leaf.reads_at])}  # type: ignore[arg-type]
+        shape, reads, arch = found
+        groups = leaf.groups if shape is None else named_groups(shape)
+        if reads is not None:
+            groups = {**groups, **named_groups(reads)}
+        _, namespaces, arguments, parameters = leaf.spelling
         identifier = frame.identifier.fill(numbers)
+        if not frame.arguments.is_fixed:
+            arguments = frame.arguments.fill(numbers)
         subject = leaf.subject
         if subject is None:
             subject = identifier
         elif not isinstance(subject, str):
             subject = subject.fill(numbers)
-        spelling = Spelling(
-            identifier, leaf.namespaces, frame.arguments.fill(numbers), leaf.parameters
+        unnamed = leaf.unnamed._replace(arch="sm" + arch) if arch else leaf.unnamed
+        return described(
+            name,
+            Spelling(identifier, namespaces, arguments, parameters),
+            Decision(Candidate(leaf.rule, groups, subject), groups),
+            fields_of(leaf.rule, groups, unnamed),
         )
-        rule, read = leaf.rule, leaf.read
-        if leaf.arch_at >= 0:
-            read = read._replace(arch="sm" + numbers[leaf.arch_at])
-        if groups:
-            read = _with(read, rule, groups)
-        return described(name, spelling, Candidate(rule, groups, subject), groups, read)
 
     def _learn(
         self, name: str, text: str, numbers: tuple[str, ...], key: tuple[str | int, ...]
@@ -300,14 +338,8 @@ class _LearnedFrame:
         return self._result(name, leaf, numbers, [one.found for one in recorder.asked])
 
 
-def _with(read: Read, rule: Rule, groups: dict[str, str]) -> Read:
-    dtypes = named_types(rule, groups) or read.dtypes
-    arch = named_architecture(rule, groups) or read.arch
-    return Read(dtypes, read.phase, read.library, arch)
-
-
 def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf:
-    frame, spelling, asked = recorder.frame, recorder.spelling, recorder.asked
+    spelling, asked = recorder.spelling, recorder.asked
     candidate, groups, _ = decision
     rule = candidate.rule
     reads_at = -1
@@ -316,38 +348,40 @@ def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf
     shape_at, subject = _origin(recorder, decision)
     if shape_at >= 0 and reads_at < 0 and groups != candidate.groups:
         raise UnsteadyError
-    fixed = candidate.groups if reads_at >= 0 else groups
-    read = Read(
-        unnamed_types(rule, spelling, candidate.identifier),
-        phase_of(candidate, spelling),
-        library_of(spelling, rule),
-        built_for(rule, spelling),
-    )
-    # Of a long name, every number that may be the architecture is part of the key.
-    arch_at = -1 if is_long else _architecture_at(recorder, read.arch)
-    leaf = _Leaf(
-        None,
+    unnamed = unnamed_fields(decision, spelling)
+    told = _told(recorder, decision, subject, fields_of(rule, groups, unnamed))
+    return _Leaf(
         rule,
         subject,
-        fixed,
+        candidate.groups if reads_at >= 0 else groups,
         shape_at,
         reads_at,
-        spelling.namespaces,
-        spelling.parameters,
-        read,
-        arch_at,
+        # Of a long name, every number that may be the architecture is part of the key.
+        -1 if is_long else _architecture_at(recorder, unnamed.arch),
+        spelling,
+        unnamed,
+        told or (),
+        {} if told is not None and len(told) <= len(recorder.numbers) // 2 else None,
     )
-    is_fixed = max(shape_at, reads_at, arch_at) < 0 and frame.identifier.is_fixed
-    is_fixed = is_fixed and (subject is None or isinstance(subject, str))
-    if not is_fixed or not (
-        frame.arguments.is_fixed or ignores_numbers(spelling, candidate, groups)
-    ):
-        return leaf
-    read = _with(read, rule, groups)
-    if not short_name(spelling, candidate, groups, read.dtypes, read.phase):
-        return leaf  # it is shown by its name
-    kernel = described(recorder.name, spelling, candidate, groups, read)
-    return leaf._replace(constant=tuple(kernel)[1:])
+
+
+def _told(
+    recorder: _Recorder, decision: Decision, subject: Template | str | None, fields: Fields
+) -> tuple[int, ...] | None:
+    """Return which numbers the short name may tell beside the groups; None for all of the name."""
+    frame, spelling = recorder.frame, recorder.spelling
+    candidate, groups, _ = decision
+    if not short_name(spelling, candidate, groups, fields):
+        return None  # it is shown by its name
+    by_identifier, by_arguments = numbers_told(spelling, candidate, groups, fields)
+    told: list[int] = []
+    if by_identifier:
+        told.extend(range(frame.identifier.start, frame.identifier.stop))
+        if subject is not None and not isinstance(subject, str):
+            told.extend(range(subject.start, subject.stop))
+    if by_arguments:
+        told.extend(range(frame.arguments.start, frame.arguments.stop))
+    return tuple(dict.fromkeys(told))
 
 
 def _architecture_at(recorder: _Recorder, arch: str) -> int:

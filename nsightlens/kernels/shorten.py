@@ -10,16 +10,17 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nsightlens.kernels.fields import cpp_type_word, head_size, tile_shape
+from nsightlens.kernels.fields import cpp_type_word
 from nsightlens.kernels.spelling import plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from nsightlens.kernels.fields import Fields
     from nsightlens.kernels.rulebook import Candidate
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["LONGEST", "ignores_numbers", "short_name"]
+__all__ = ["LONGEST", "numbers_told", "short_name"]
 
 LONGEST = 40
 
@@ -31,11 +32,7 @@ _VEHICLES = frozenset({"kernel", "Kernel", "Kernel2", "device_kernel", "globalKe
 
 
 def short_name(
-    spelling: Spelling,
-    decided: Candidate,
-    groups: Mapping[str, str],
-    dtypes: tuple[str, ...],
-    phase: str,
+    spelling: Spelling, decided: Candidate, groups: Mapping[str, str], fields: Fields
 ) -> str:
     """Shorten a name.
 
@@ -48,8 +45,8 @@ def short_name(
         carries.
     groups
         The named groups that the rule read.
-    dtypes, phase
-        Of the kernel; they are part of some short names.
+    fields
+        What was read; they are part of some short names.
 
     Returns
     -------
@@ -60,40 +57,44 @@ def short_name(
         return _cut(spelling.parameters.partition("(")[0].strip(" []"))
     rule, _, subject = decided
     if rule.short and ("tile_m" in groups or "subject" in rule.short):
-        return _cut(_formatted(rule.short, groups, subject, dtypes, phase))
+        return _cut(_formatted(rule.short, groups, subject, fields))
     if spelling.arguments and rule.id.startswith("aten"):
         carried = subject if subject != spelling.identifier else _functor(spelling.arguments)
         if carried:
-            return _vehicle_and_functor(spelling, carried, dtypes)
+            return _vehicle_and_functor(spelling, carried, fields.dtypes)
     subject = _with_namespace(subject, spelling)
     if not spelling.arguments and not spelling.parameters:
         return _cut(subject)
-    details = _details(subject, groups, dtypes)
-    if subject == spelling.identifier and not head_size(groups):
+    details = _details(subject, groups, fields)
+    if subject == spelling.identifier and not fields.head_dim:
         whole = _whole_arguments(spelling.arguments, LONGEST - len(subject) - 2)
         details = whole or details
     return _cut(subject, f"<{details}>" if details else "")
 
 
-def ignores_numbers(spelling: Spelling, decided: Candidate, groups: Mapping[str, str]) -> bool:
-    """Return whether the short name is the same for other numbers among the arguments.
+def numbers_told(
+    spelling: Spelling, decided: Candidate, groups: Mapping[str, str], fields: Fields
+) -> tuple[bool, bool]:
+    """Return whether the short name depends on the text of the identifiers, of the arguments.
+
+    It then tells numbers of theirs that are not in the groups.
 
     Parameters
     ----------
-    spelling, decided, groups
-        As in `short_name`; the identifiers and the groups hold no number that may be another one.
+    spelling, decided, groups, fields
+        As in `short_name`.
     """
     rule, _, subject = decided
     if rule.short and ("tile_m" in groups or "subject" in rule.short):
-        return True
+        return "subject" in rule.short, False
     if rule.id.startswith("aten"):
         functor = subject if subject != spelling.identifier else _functor(spelling.arguments)
         if functor:
             has_width = spelling.identifier.startswith("vectorized")
-            return not has_width and not any(letter.isdigit() for letter in functor)
-    if subject != spelling.identifier or head_size(groups):
-        return True
-    return not _plain_arguments().fullmatch(plain_numbers(spelling.arguments))
+            return True, has_width or any(letter.isdigit() for letter in functor)
+    is_own = subject == spelling.identifier and not fields.head_dim
+    is_plain = _plain_arguments().fullmatch(plain_numbers(spelling.arguments)) is not None
+    return True, is_own and is_plain
 
 
 def _whole_arguments(arguments: str, room: int) -> str:
@@ -114,15 +115,13 @@ def _with_namespace(identifier: str, spelling: Spelling) -> str:
     return identifier
 
 
-def _formatted(
-    template: str, groups: Mapping[str, str], subject: str, dtypes: tuple[str, ...], phase: str
-) -> str:
+def _formatted(template: str, groups: Mapping[str, str], subject: str, fields: Fields) -> str:
     known = {
         **groups,
-        "tile": tile_shape(groups),
-        "head_size": head_size(groups),
-        "dtypes": ",".join(dtypes),
-        "phase": "" if phase == "unknown" else phase,
+        "tile": fields.tile,
+        "head_size": fields.head_dim,
+        "dtypes": ",".join(fields.dtypes),
+        "phase": "" if fields.phase == "unknown" else fields.phase,
         "subject": subject,
     }
     pieces = _pieces(template)
@@ -136,11 +135,11 @@ def _pieces(template: str) -> list[str]:
     return re.split(r"\{(\w+)\}", template)
 
 
-def _details(subject: str, groups: Mapping[str, str], dtypes: tuple[str, ...]) -> str:
+def _details(subject: str, groups: Mapping[str, str], fields: Fields) -> str:
     # A tile beside a head size would leave too little of the identifier.
-    size = head_size(groups) or tile_shape(groups)
-    kinds = [kind for kind in dtypes[:2] if kind not in subject]
-    return ", ".join(part for part in (groups.get("what"), size, *kinds) if part)
+    size = fields.head_dim or fields.tile
+    kinds = [kind for kind in fields.dtypes[:2] if kind not in subject]
+    return ", ".join([part for part in (groups.get("what"), size, *kinds) if part])
 
 
 @cache
