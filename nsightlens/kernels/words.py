@@ -20,8 +20,8 @@ _JOINED = {
     for pair in (
         "a2 a", "all gather", "all reduce", "all to", "all2 all", "allto all", "arg max", "arg min",
         "batch norm", "conv1 d", "conv2 d", "conv3 d", "cum sum", "e2 m1", "e4 m3", "e5 m2",
-        "element wise", "fft2 d", "gate up", "group norm",
-        "im2 col", "kv cache", "l2 norm", "layer norm", "mat mul", "mat vec", "mem cpy", "mem set",
+        "element wise", "fft2 d", "gate up", "group norm", "im2 col", "kv cache", "l2 norm",
+        "layer norm", "log prob", "log probs", "mat mul", "mat vec", "mem cpy", "mem set",
         "min p", "mul mat", "multi head", "one shot", "qk norm", "re lu", "reduce scatter",
         "rms norm", "send recv", "soft max", "soft plus", "sp mm", "split k", "split kv",
         "stream k", "top k", "top p", "two shot",

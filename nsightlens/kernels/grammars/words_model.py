@@ -22,7 +22,8 @@ from nsightlens.kernels.grammars.vocabulary import (
 from nsightlens.kernels.rule import Rule
 
 CONVOLUTION_AND_STATE: tuple[Rule, ...] = (
-    Rule("words.linear_attention", f"delta|gdn|gdr|gla|kda|rwkv|wkv|retention|lightning|deltanet|flashkda|hgrn|rwkv6|rwkv7|ttt|lru|rglru -cache|{NORM}|{ROPE}|conv1d", "ssm_conv", "linear_attention"),
+    Rule("words.delta_rule", f"delta rule|net|gated|recurrent|chunk|wy|product -{NORM}|{ROPE}|conv1d", "ssm_conv", "linear_attention"),
+    Rule("words.linear_attention", f"gdn|gdr|gla|kda|rwkv|wkv|retention|lightning|deltanet|flashkda|hgrn|rwkv6|rwkv7|ttt|lru|rglru -cache|{NORM}|{ROPE}|conv1d", "ssm_conv", "linear_attention"),
     Rule("words.linear_attention_spelled", f"linear {ATTENTION}", "ssm_conv", "linear_attention"),
     Rule("words.conv1d", "conv1d|conv1", "ssm_conv", "conv1d"),
     Rule("words.mamba", f"mamba|mamba2|ssm|ssd|ssu|selective|statespace -{NORM}|conv", "ssm_conv", "mamba"),
@@ -49,6 +50,7 @@ KEYS_AND_VALUES: tuple[Rule, ...] = (
     Rule("words.kv_transfer", "transfer|swap|offload|migrate|fetch kv|kvcache|cache", "kv_cache", "block_copy", also=("copy",)),
     Rule("words.kv_write_quantised", f"kv|kvcache|cache {WRITE} {QUANTISE}|nvfp4 -{ATTENTION}|decode|prefill|{NORM}|{ACTIVATION}", "kv_cache", "write", also=("quantise",)),
     Rule("words.kv_write", f"cache|kvcache|kv {WRITE} -sin|cos|{ATTENTION}|decode|prefill|only|{NORM}", "kv_cache", "write"),
+    Rule("words.caches", "cache kv|k|v|keys|values", "kv_cache", "write", shape=r"_*[cC]ache_?(?:kv|KV|k_|v_|K|V|keys|values)"),
     Rule("words.kv_append", "cache|kvcache|kv append|reshape|store", "kv_cache", "write"),
 )
 
@@ -56,7 +58,7 @@ EXPERTS: tuple[Rule, ...] = (
     Rule("words.lora", "bgmv|sgmv|lora -align|count|sort|indices|metadata", "gemm", "lora"),
     Rule("words.fp4_experts", f"{QUANTISE}|cvt|fp4|scaled experts|expert -{GEMM}", "quantise", "quantise", also=("moe_routing",)),
     Rule("words.moe_prefix_sum", f"{ROUTED} prefix|cumsum|histogram|offsets|scan -{GEMM}", "moe_routing", "metadata"),
-    Rule("words.moe_combine", f"{ROUTED}|topk sum|combine|finalize|unpermute|reduce|reduction|weighted -{ATTENTION}|softmax|gate|{GEMM}", "moe_routing", "combine"),
+    Rule("words.moe_combine", f"{ROUTED}|topk sum|combine|finalize|unpermute|reduce|reduction|accumulate|accum|aggregate|weighted -{ATTENTION}|softmax|gate|{GEMM}", "moe_routing", "combine"),
     Rule("words.moe_align", f"{ROUTED} align|count|counts|sort|sorted|sorting|num -{GEMM}", "moe_routing", "align"),
     Rule("words.moe_permute", f"{ROUTED} permute|scatter|gather|expand|shuffle|reorder|unpack|copy|reordering -{GEMM}", "moe_routing", "permute"),
     Rule("words.dispatch_tokens", "dispatch|combine token|tokens", "moe_routing", "permute", also=("communication",)),
@@ -67,7 +69,7 @@ EXPERTS: tuple[Rule, ...] = (
     Rule("words.gate", f"gate topk|softmax|select|group|grouped|hash|score|scores -{GEMM}|{NORM}|{ATTENTION}|up|silu|gelu|fwd|mul", "moe_routing", "gate_topk"),
     Rule("words.grouped_topk", "topk grouped|group|biased|gating", "moe_routing", "gate_topk"),
     Rule("words.topk_gating", "gating|topkgating", "moe_routing", "gate_topk"),
-    Rule("words.routes", f"routes|dispatch|{ROUTED} prefix|indices|map|maps|pack|init|layout|offsets|data|prepare|prologue|get|compute|cluster|block|metadata|clear|build|set|main|memset|coop|append|remap|preprocess|info|assign|order|stats|plan|shared"
+    Rule("words.routes", f"routes|dispatch|{ROUTED} prefix|indices|map|maps|pack|init|layout|offsets|data|prepare|prologue|get|compute|cluster|block|metadata|clear|build|set|main|memset|coop|append|remap|preprocess|info|assign|order|stats|statistic|statistics|balance|load|record|status|plan|shared"
          f" -{GEMM}|mlp|ffn", "moe_routing", "metadata"),
     Rule("words.router", f"router|routing -{GEMM}", "moe_routing", "gate_topk"),
     Rule("words.reorder_tokens", "reorder pre|post|tokens|token|rows", "moe_routing", "permute"),

@@ -21,6 +21,7 @@ VECTOR_WORK: tuple[Rule, ...] = (
     Rule("words.gated_activation", "swiglu|geglu|glu|silu2|reglu|swigluoai|gated -delta", "activation", "gated", shape=r"(?i)\w*(?:glu|silu|gated_?act|gated_op)"),
     Rule("words.activation", ACTIVATION, "activation", "generic"),
     Rule("words.penalties", "penalty|penalties|bin|bitmask|counts output|token|repetition|kernel|apply|inplace", "softmax_sampling", "penalties"),
+    Rule("words.ban", "ban|banned|bad word|words|ngram|ngrams|token|tokens|repeat", "softmax_sampling", "penalties"),
     Rule("words.verify", "verify|accept|accepted|greedy tree|draft|drafts|greedy|spec|speculative|sample|tokens|target|ids", "softmax_sampling", "sampling"),
     Rule("words.logit", "logit bias|mask|processor|temperature|penalty|cap", "softmax_sampling", "penalties"),
     Rule("words.log_sum_exp", "lse|logsumexp -merge|combine", "softmax_sampling", "softmax"),
@@ -56,12 +57,13 @@ ORDINARY: tuple[Rule, ...] = (
     Rule("words.to_master", "master|copy dweight|dbias|from", "copy", "cast_copy", weak=True),
     Rule("words.device_copy", "d2|h2|dcpy|cpy", "copy", "layout_cast", weak=True),
     Rule("words.cast", "cast|upcast|convert|float2|half2|fp82|bf162|to|f32|f16|bf16", "copy", "cast_copy", weak=True, shape=r"(?i)\w*(?:cast|convert|(?:float|half|fp?\d+|bf\w*\d+)_?(?:to_?|2)(?:float|half|fp?\d+|bf))"),
-    Rule("words.copy", "copy|cpy|slice|pad|shuffle|repeat|flip|roll|expand|split|unpack|pack", "copy", "layout_cast", weak=True),
+    Rule("words.copy", "copy|cpy|slice|pad|shuffle|repeat|flip|roll|expand|split|unpack|pack|remap", "copy", "layout_cast", weak=True),
     Rule("words.quantised", "quantized|quantised kernel", "quantise", "quantise", weak=True),
     Rule("words.argmax", "argmax|argmin", "reduction", "argmax", weak=True),
     Rule("words.dot", "dot", "reduction", "toy_dot", weak=True),
-    Rule("words.reduction", "reduce|reduction|sum|mean|max|min|scan|cumsum|prefix|amax|aggregate|accumulate|histogram|bincount|logcumsumexp|variance|std|prod", "reduction", "generic", weak=True),
-    Rule("words.elementwise", "elementwise|eltwise|pointwise|add|subtract|divide|multiply|minimum|maximum|addition|mul|div|sub|saxpy|axpy|scale|scal|shift|modulate|addcmul|addcdiv|clamp|clip|hadamard|pow|exp|log|sqrt|rsqrt|neg|abs|tanh|sigmoid|square|where|mask"
+    Rule("words.reduction", "reduce|reduction|sum|sumsq|sqsum|mean|max|min|scan|cumsum|prefix|amax|aggregate|accumulate|histogram|bincount|logcumsumexp|variance|std|prod", "reduction", "generic", weak=True),
+    Rule("words.mask_making", "mask|masks build|get|make|create|compute|invert|prepare|generate|bits", "other", "attention_metadata", weak=True),
+    Rule("words.elementwise", "elementwise|eltwise|pointwise|add|subtract|divide|multiply|minimum|maximum|addition|mul|div|sub|saxpy|axpy|scale|scal|shift|modulate|addcmul|addcdiv|clamp|clip|hadamard|pow|exp|log|sqrt|rsqrt|neg|abs|tanh|sigmoid|square|acc|where|mask"
          "|masked|triu|tril|bias|unary|binary|math|fma|lerp|compare|eq|ge|lt|floor|ceil|round|ternary|softcap|softcapping|residual", "elementwise", "generic", weak=True),
 )
 

@@ -21,6 +21,7 @@ MATRIX_PRODUCTS: tuple[Rule, ...] = (
     Rule("words.quantised_gemv", f"gemv|matvec|mv|mulmatvec {QUANTISED}", "gemm", "quantised_gemv"),
     Rule("words.gemv", "gemv|matvec|mv|gemvx|gemvnsp", "gemm", "gemv"),
     Rule("words.quantised_gemm", f"{GEMM} {QUANTISED} -cuda|hc", "gemm", "quantised"),
+    Rule("words.dense_activation", f"dense|linear {ACTIVATION} fused|bias|forward|backward|layer -{ATTENTION}", "gemm", "dense_fused", also=("activation",)),
     Rule("words.fused_gemm", f"{GEMM} {ACTIVATION}", "gemm", "dense_fused", also=("activation",)),
     Rule("words.gemm", GEMM, "gemm", "dense"),
     Rule("words.splitk", f"splitk|streamk|wvsplitk -{ATTENTION}|flash|fwd|decode|conv|reduce|scan", "gemm", "dense"),

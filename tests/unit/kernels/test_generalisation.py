@@ -1,9 +1,10 @@
 """Names that no rule was written for: what is read agrees with labels that were given beforehand.
 
 ``names_for_generalisation.tsv`` holds names as the libraries spell them, written down and labelled
-before any of them was parsed. When three lists of them (653, 300 and 127 names) were first read, 92,
-92 and 94 of 100 families were right; rules on words and forms of names brought the rest, none of
-them made for one name.
+before any of them was parsed. Five lists of them (653, 300, 127, 114 and 153 names) were read one
+after the other; at first sight 92, 92, 94, 99 and 92 of 100 families were right, the fewer the odder
+the names of a list are. Rules on words and forms of names brought the rest, none of them made for
+one name.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _wrong(rows: list[Labelled]) -> str:
 def test_families_of_settled_names_are_right(labelled: list[Labelled]) -> None:
     """At least 97 of 100; the rest is named when it is more."""
     settled = [row for row in labelled if not row.is_ambiguous]
-    assert len(settled) > 800
+    assert len(settled) > 1000
     assert sum(row.is_right for row in settled) / len(settled) >= 0.97, _wrong(settled)
 
 
