@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = (
     Rule("collective.userbuffers", "userbuffers|kuserbuffers", "communication", "generic"),
     Rule("collective.nvshmem", "nvshmem|nvshmemx|nvshmemi|ibgda|nvls", "communication", "generic"),
     Rule("collective.sendrecv", "sendrecv", "communication", "sendrecv"),
-    Rule("collective.send", "send|recv p2p|peer|kernel|nvlink|signal", "communication", "sendrecv"),
+    Rule("collective.send", "send|recv pp|tp|activation|activations|hidden|p2p|peer|kernel|nvlink|signal", "communication", "sendrecv"),
     Rule("collective.signal", "signal|signals put|get|wait|send|notify|set", "communication", "sendrecv"),
     Rule("collective.barrier", "barrier kernel|all|block|device|signal|system|multi", "communication", "barrier"),
     Rule("collective.exchange", "exchange ring|halo|peer|peers|rank|ranks|neighbour|neighbor|nvlink|pcie", "communication", "sendrecv"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # fmt: off
 # Words ending in gemm, gemv, matmul, attention ... carry that word too (see `words`).
-GEMM = "gemm|spmm|gmm|qmm|llmm|mmk|fmoe|spmv|sddmm|spgemm|csrmv|csrmm|gemv|matmul|mm|bmm|addmm|baddbmm|matvec|mulmat|mmq|mmvq|mmf|mmvf|gemvx|gemvnsp|gemmk|gemmex|gemms|gemlite"
+GEMM = "gemm|spmm|gmm|qmm|llmm|mmk|fmoe|bitlinear|spmv|sddmm|spgemm|csrmv|csrmm|gemv|matmul|mm|bmm|addmm|baddbmm|matvec|mulmat|mmq|mmvq|mmf|mmvf|gemvx|gemvnsp|gemmk|gemmex|gemms|gemlite"
 QUANTISED = (
     "int8|int4|fp8|fp4|nvfp4|mxfp4|mxfp8|e4m3|w4|w8|w2|w3|a16|a8|a4|gptq|awq|marlin|q2|q3|q4|q5|q6|q8|quantized|quant"
     "|dequantize|dequant|dequantise|scaled|blockwise|exllama|squeezellm|aqlm|8bit|4bit|lut|s8|i8|wna16|int8weight|mixedinput"

@@ -38,6 +38,7 @@ BOOKKEEPING: tuple[Rule, ...] = (
     Rule("words.optimizer", "adam|adamw|lamb|sgd|lion|optimizer|adagrad|muon|rmsprop", "other", "optimizer"),
     Rule("words.loss", "loss|crossentropy|nll|entropy|classifier|kldiv|jsd -sampling|spec", "other", "loss"),
     Rule("words.loss_cut", "ce|kl fwd|bwd|forward|backward|loss|div|divergence", "other", "loss"),
+    Rule("words.fourier", "fft|ifft|rfft|irfft|dft -conv|convolution|c2|r2", "other", "generic"),
     Rule("words.random_state", "rng|curand|seed|philox init|initialize|setup|states", "other", "generic"),
     Rule("words.bias_gradient", f"bias backward|bwd|grad|dbias -{ATTENTION}|{NORM}|softmax|gelu", "reduction", "bias_grad"),
     Rule("words.hyper_connection", "mhc|hyperconnection|hc -gemm|prenorm", "other", "hyper_connection"),

@@ -33,6 +33,7 @@ MATRIX_PRODUCTS: tuple[Rule, ...] = (
     Rule("words.moe_kernel", "moe|experts|expert kernel|fused|mlp|ffn|forward|persistent|gateup|up|gate -act|activation|init", "gemm", "grouped"),
     Rule("words.linear", f"linear -{ATTENTION}|interpolate|upsample|index|cross|loss|scale|clamp|warp", "gemm", "dense", weak=True),
     Rule("words.layers_of_experts", "fc1|fc2|fc12", "gemm", "grouped", weak=True),
+    Rule("words.outer_product", "outer product", "gemm", "dense", weak=True),
     Rule("words.fully_connected", "fully|fc|dense connected|layer|forward|backward", "gemm", "dense", weak=True),
     Rule("words.tiled_product", "warptiling|blocktiling|threadtiling", "gemm", "dense", weak=True),
 )
@@ -55,7 +56,8 @@ NORMS: tuple[Rule, ...] = (
 
 ATTENTION_RULES: tuple[Rule, ...] = (
     Rule("words.attention_softmax", f"softmax {ATTENTION} -flash|merge", "softmax_sampling", "softmax"),
-    Rule("words.attention_copy", f"concat|cat|split|pad|unpad|permute|transpose|slice mla|{ATTENTION}|qkv|heads", "copy", "layout_cast"),
+    Rule("words.attention_copy", f"concat|cat|pad|unpad|permute|transpose|slice|interleave mla|{ATTENTION}|qkv|heads -fwd|bwd|prefill", "copy", "layout_cast"),
+    Rule("words.attention_split", f"split mla|{ATTENTION}|qkv|heads -fwd|bwd|prefill|decode|decoding|kv|reduce|combine", "copy", "layout_cast"),
     Rule("words.attention_mask", f"mask {ATTENTION} build|create|make|prepare|to", "other", "attention_metadata"),
     Rule("words.combine_lse", "lse merge|combine|correct|reduce|correction", "attention", "splitkv_combine"),
     Rule("words.slash", "slash vertical", "attention", "sparse"),
