@@ -354,7 +354,8 @@ ROOFLINES: tuple[Column, ...] = (
         "bytes_counted",
         "where in the level they were counted: transferred (DRAM); returned (sent back by L2 to the"
         " SMs, by L1 to registers, as in NVIDIA's rooflines); looked_up (sectors of loads and"
-        " stores); annotated. peak_bytes_per_s is that of the same path",
+        " stores); missed (in L2, where DRAM has no counters); annotated. peak_bytes_per_s is that"
+        " of the same path",
     ),
     _real("arithmetic_intensity_flop_per_byte", "FLOP/B", "flop_count over level_bytes"),
     _real("ridge_point_flop_per_byte", "FLOP/B", "peak_flop_per_s over peak_bytes_per_s"),

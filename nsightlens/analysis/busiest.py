@@ -15,9 +15,10 @@ import numpy as np
 
 from nsightlens.analysis.activity import counter_fractions, part_of
 from nsightlens.analysis.label import MEMORY
-from nsightlens.analysis.phrase import choose, concat, sentence, significant, when
+from nsightlens.analysis.phrase import choose, concat, percent, sentence, significant, when
 from nsightlens.analysis.thresholds import TIE
 from nsightlens.analysis.usage import INDEX, TENSOR
+from nsightlens.devices.columns import metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +38,10 @@ _SHARED = {
     "fmaheavy": ("fma", "fp32", "fp16", "integer"),
 }
 
+_WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts"
 _WORDS = (
     (r"sm__inst_executed_pipe_lsu|l1tex__lsuin_requests", "load/store instructions issued"),
-    (r"l1tex__data_pipe_lsu_wavefronts", "wavefronts of loads and stores"),
+    (_WAVEFRONTS, "wavefronts of loads and stores"),
     (r"l1tex__data_pipe_tex_wavefronts", "wavefronts of texture reads"),
     (r"l1tex__f_wavefronts", "texture filter"),
     (r"l1tex__data_bank_reads", "data banks read"),
@@ -77,16 +79,21 @@ class BusiestCounters(NamedTuple):
         Index into ``names``, -1 where work was counted or the part is not known. Shape (R, n).
     names
         Names of counters, as the report stores them.
+    shared_wavefronts
+        [1] Share of peak that wavefronts in shared memory alone reached; NaN where unknown. Shape
+        (n,).
     """
 
     code: NDArray[np.intp]
     names: tuple[str, ...]
+    shared_wavefronts: NDArray[np.float64]
 
-    def common(self, groups: Groups) -> BusiestCounters:
+    def common(self, groups: Groups, duration_ns: NDArray[np.float64]) -> BusiestCounters:
         """Return the counters that all launches of a group share, -1 where they do not."""
         largest = groups.largest(self.code)
         is_common = -groups.largest(-self.code) == largest
-        return BusiestCounters(np.where(is_common, largest, -1), self.names)
+        shared = groups.mean(self.shared_wavefronts, duration_ns)
+        return BusiestCounters(np.where(is_common, largest, -1), self.names, shared)
 
 
 def busiest_counters(store: MetricStore, usage: Usage) -> BusiestCounters:
@@ -107,7 +114,8 @@ def busiest_counters(store: MetricStore, usage: Usage) -> BusiestCounters:
         for row in (INDEX[one] for one in _SHARED.get(resource, (resource,)) if one):
             is_it = np.abs(value - fraction[row]) <= TIE * fraction[row]
             code[row] = np.where((code[row] < 0) & is_it & (value > 0), i, code[row])
-    return BusiestCounters(code, tuple(values))
+    shared = metric(store, f"{_WAVEFRONTS}_mem_shared.sum.pct_of_peak_sustained_elapsed")
+    return BusiestCounters(code, tuple(values), shared / 100.0)
 
 
 def counter_words(counter: str) -> str:
@@ -122,24 +130,31 @@ def counter_words(counter: str) -> str:
     return next((words for pattern, words in _COMPILED if pattern.match(name)), name)
 
 
-def cache_clause(
-    decision: Decision, busiest: BusiestCounters, intensity: LevelIntensity | None
-) -> Any:
+def cache_clause(decision: Decision, busiest: BusiestCounters, intensity: LevelIntensity) -> Any:
     """Say of a launch that a cache limits what in it is busy, and its intensity at that level.
 
     Returns
     -------
     pyarrow.Array
-        Such as ``(wavefronts of loads and stores), 0.089 FLOP/B at L1 left of the ridge at 0.5``;
-        null where the limiter is no cache.
+        Such as ``(wavefronts of loads and stores, 92 % of them in shared memory), 0.089 FLOP/B at
+        L1, left of its ridge at 0.5``; null where the limiter is no cache.
     """
     rows = np.arange(len(decision.limiter))
     caches = [INDEX[name] for name in ("l2", "l1")]
     is_cache = (decision.bound == MEMORY) & np.isin(decision.limiter, caches)
-    part = choose(busiest.code[decision.limiter, rows], tuple(map(counter_words, busiest.names)))
-    part = concat("(", part, ")")
-    if intensity is None:
-        return when(is_cache, part)
+    code = busiest.code[decision.limiter, rows]
+    is_wavefronts = np.array(
+        [name.startswith(f"{_WAVEFRONTS}.") for name in busiest.names] + [False]
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shared = np.fmin(busiest.shared_wavefronts / decision.limiter_fraction, 1.0)
+    shared = np.where(is_wavefronts[code] & ~np.isnan(busiest.shared_wavefronts), shared, np.nan)
+    words = sentence(
+        choose(code, tuple(map(counter_words, busiest.names))),
+        concat(percent(shared), " of them in shared memory"),
+        separator=", ",
+    )
+    part = concat("(", words, ")")
     return when(is_cache, lambda: sentence(part, _intensity(decision, intensity), separator=", "))
 
 

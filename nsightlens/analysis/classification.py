@@ -28,7 +28,7 @@ from nsightlens.analysis.padding import measure_padding
 from nsightlens.analysis.phrase import choose, sentence, when
 from nsightlens.analysis.reason import explain
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
-from nsightlens.analysis.rooflines import level_intensity, level_roofs, rooflines_table
+from nsightlens.analysis.rooflines import level_intensity, level_roofs, rooflines_table, sum_levels
 from nsightlens.analysis.usage import INDEX, RESOURCES
 from nsightlens.arrays import number_array
 from nsightlens.devices import peak_overrides
@@ -180,7 +180,6 @@ def _classify(report: Report, by: By, overrides: PeakOverrides) -> Classificatio
     context = context._replace(has_unfit_shapes=is_contradicted)
     levels = level_roofs(report, usage, overrides)
     rooflines = rooflines_table(report, usage, levels)
-    intensity: LevelIntensity | None = level_intensity(usage, levels)
     if by == "launch":
         verdict = nvidia_verdict(report)
         data = _launch_columns(report, identity)
@@ -189,12 +188,13 @@ def _classify(report: Report, by: By, overrides: PeakOverrides) -> Classificatio
         groups = group_by(columns)
         context = merge_context(context, usage.duration_ns, groups)
         padding = padding.sum(groups)
+        busiest = busiest.common(groups, usage.duration_ns)
+        levels = sum_levels(levels, groups, usage.duration_ns)
         usage = sum_usage(usage, groups)
-        busiest, intensity = busiest.common(groups), None
         verdict = no_verdict(len(usage))
         data = group_columns(report, identity, groups, with_kernel=by == "kernel")
     context = context._replace(number=context.number | padding.ratios())
-    data |= _label_columns(usage, context, verdict, (busiest, intensity))
+    data |= _label_columns(usage, context, verdict, (busiest, level_intensity(usage, levels)))
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
     unused = unused_ceilings(report, overrides)
     return Classification(labels, resources, rooflines, by, tuple(unused))
@@ -216,7 +216,7 @@ def _label_columns(
     usage: Usage,
     context: Context,
     verdict: NvidiaVerdict,
-    caches: tuple[BusiestCounters, LevelIntensity | None],
+    caches: tuple[BusiestCounters, LevelIntensity],
 ) -> dict[str, Any]:
     decision = decide(usage, context.number["waves_per_multiprocessor"])
     confidence = assess(usage, decision, context)

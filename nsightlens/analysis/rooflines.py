@@ -19,6 +19,7 @@ from nsightlens.analysis.phrase import choose
 from nsightlens.analysis.usage import INDEX, RESOURCES
 from nsightlens.arrays import number_array
 from nsightlens.devices import PEAK_SOURCES, peak_rates
+from nsightlens.devices.columns import number_column
 from nsightlens.devices.levels import path_bytes
 from nsightlens.devices.overrides import NO_OVERRIDES
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nsightlens.analysis.aggregate import Groups
     from nsightlens.analysis.usage import Usage
     from nsightlens.devices import PeakOverrides
     from nsightlens.report import Report
@@ -38,10 +40,11 @@ __all__ = [
     "level_intensity",
     "level_roofs",
     "rooflines_table",
+    "sum_levels",
 ]
 
 LEVELS = ("dram", "l2", "l1")
-_COUNTED = ("transferred", "returned", "looked_up", "annotated")
+_COUNTED = ("transferred", "returned", "looked_up", "missed", "annotated")
 # Best first. A level that returned nothing is better described by what was looked up.
 _PATHS = {level: (f"{level}_returned", level) for level in LEVELS[1:]}
 
@@ -107,8 +110,36 @@ def level_roofs(
         By level, with arrays of shape (n,).
     """
     return {
-        "dram": _dram(usage),
+        "dram": _dram(report, usage),
         **{name: _cache(report, usage, name, overrides) for name in LEVELS[1:]},
+    }
+
+
+def sum_levels(
+    levels: Mapping[str, LevelRoofs], groups: Groups, duration_ns: NDArray[np.float64]
+) -> dict[str, LevelRoofs]:
+    """Add up the bytes and times of launches to those of groups; roofs are means over the duration.
+
+    A sum is known where that of every launch with a duration is, and where all of their bytes were
+    counted in one place.
+    """
+    counts = ~np.isnan(duration_ns)
+
+    def total(values: NDArray[np.float64], level: LevelRoofs) -> NDArray[np.float64]:
+        is_known = groups.all(~np.isnan(values) | ~counts)
+        counted = [np.where(counts, level.counted, nothing) for nothing in (-1, len(_COUNTED))]
+        is_known &= groups.largest(counted[0]) == -groups.largest(-counted[1])
+        return np.where(is_known, groups.sum(np.where(counts, values, 0.0)), np.nan)
+
+    return {
+        name: LevelRoofs(
+            total(one.bytes, one),
+            groups.largest(one.counted),
+            groups.mean(one.peak, duration_ns),
+            groups.largest(one.source),
+            total(one.time_ns, one),
+        )
+        for name, one in levels.items()
     }
 
 
@@ -172,9 +203,12 @@ def rooflines_table(report: Report, usage: Usage, levels: Mapping[str, LevelRoof
     )
 
 
-def _dram(usage: Usage) -> LevelRoofs:
+def _dram(report: Report, usage: Usage) -> LevelRoofs:
     row = INDEX["dram"]
-    counted = np.where(usage.is_analytic, _COUNTED.index("annotated"), 0).astype(np.int8)
+    # Without DRAM counters, what L2 missed stands in for what DRAM transferred.
+    is_stand_in = np.isnan(number_column(report.launches, "dram_bytes"))
+    conditions = [usage.is_analytic, is_stand_in]
+    counted = np.select(conditions, [_COUNTED.index("annotated"), _COUNTED.index("missed")], 0)
     peak, source = usage.peak_per_s[row], usage.peak_source[row]
     return LevelRoofs(usage.work[row], counted, peak, source, usage.dram_ns)
 

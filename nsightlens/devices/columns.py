@@ -46,6 +46,8 @@ def text_column(table: Any, name: str) -> tuple[NDArray[np.intp], list[str | Non
 
 def metric(store: MetricStore, name: str) -> NDArray[np.float64]:
     """Return a raw metric as float64, NaN where a launch has no sound value. Shape (launches,)."""
+    if name not in store.index_of:
+        return np.full(store.launch_count, np.nan)
     return sound(store.number(name)[0])
 
 

@@ -29,6 +29,15 @@ def test_a_cache_that_limits_says_what_in_it_is_busy() -> None:
     assert "L1 with shared memory 92 % of peak (wavefronts of loads and stores)" in reason
 
 
+def test_wavefronts_in_shared_memory_are_told_apart_from_those_of_accesses_to_memory() -> None:
+    """Where their share is stored: bank conflicts against loads that do not coalesce."""
+    name = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
+    _, reason = classified(launch(parts(l1=92), {name: 69.0}))
+    assert "(wavefronts of loads and stores, 75 % of them in shared memory)" in reason
+    _, reason = classified(launch(parts(l1=40, lsu=80), {name: 30.0}))
+    assert "shared memory)" not in reason
+
+
 def test_instructions_of_the_load_store_unit_are_another_trouble() -> None:
     """The same level, the same percentage, and another remedy."""
     counters, reason = classified(launch(parts(l1=40, lsu=80)))
@@ -65,7 +74,30 @@ def test_a_group_names_a_part_that_all_of_its_launches_share() -> None:
     assert "(wavefronts of loads and stores)" in reason
     _, reason = classified(wavefronts, instructions, by="family")
     assert "L1 with shared memory 86 % of peak;" in reason
-    assert "FLOP/B at" not in reason
+
+
+def test_a_group_of_equal_launches_says_what_each_of_them_says() -> None:
+    """Part, wavefronts in shared memory and intensity at the level."""
+    counts = {
+        f"smsp__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum": 1e9
+        * (letter + op == "ffma")
+        for letter in "fdh"
+        for op in ("add", "mul", "fma")
+    }
+    cycles = {
+        "l1tex__lsu_writeback_active_mem_lgds.sum": 1e9 / 64,
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed": 35.0,
+    }
+    one = launch(parts(l1=70), counts, cycles)
+    reasons = [classified(one)[1], classified(one, one, one, by="family")[1]]
+    assert reasons[0] == reasons[1]
+    said = (
+        "(wavefronts of loads and stores, 50 % of them in shared memory), 1 FLOP/B at L1, left of"
+    )
+    assert said in reasons[1]
+    stored = cycles | {"l1tex__lsu_writeback_active_mem_lgds.sum": 0.0, "l1tex__t_bytes.sum": 1e9}
+    _, mixed = classified(one, launch(parts(l1=70), counts, stored), by="family")
+    assert "FLOP/B at" not in mixed
 
 
 def test_the_tensor_pipe_is_named_beside_the_work_that_explains_it() -> None:

@@ -169,3 +169,36 @@ def test_the_row_of_dram_says_what_the_label_says() -> None:
     for name in ("arithmetic_intensity_flop_per_byte", "ridge_point_flop_per_byte",
                  "roofline_bound"):  # fmt: skip
         assert row[name] == label[name] is not None
+
+
+def test_what_l2_missed_stands_in_where_dram_has_no_counters() -> None:
+    """And the row says so."""
+    orin = {
+        "device__attribute_display_name": "Orin",
+        "device__attribute_compute_capability_major": 8,
+        "device__attribute_compute_capability_minor": 7,
+        "device__attribute_integrated": 1,
+        "lts__t_sectors_aperture_sysmem_lookup_miss.sum": 1e6,
+    }
+    found = rows(parts(), orin)["dram"]
+    assert (found["bytes_counted"], found["level_bytes"]) == ("missed", 32e6)
+
+
+@pytest.mark.parametrize("scale", [0.3, 2.0])
+def test_fractions_of_roofs_do_not_change_when_all_clocks_scale(scale: float) -> None:
+    """Twice the clocks in half the time: the same share of each roof, and the same ridges."""
+    clocks = {
+        "sm__cycles_elapsed.avg.per_second": 1.5e9 * scale,
+        "lts__cycles_elapsed.avg.per_second": 1.6e9 * scale,
+        "dram__cycles_elapsed.avg.per_second": 2.619e9 * scale,
+        "device__attribute_memory_clock_rate": 2_619_000 * scale,
+        "lts__lts2xbar_cycles_active.sum.per_second": 1e11 * scale,
+        "gpu__time_duration.sum": DURATION_NS / scale,
+    }
+    groups = (parts(fma=20), FP32, dram_bytes(0.1), L2_CYCLES, L1_CYCLES)
+    before, after = rows(*groups), rows(*groups, clocks)
+    for level, row in before.items():
+        for name in ("arithmetic_intensity_flop_per_byte", "ridge_point_flop_per_byte",
+                     "fraction_of_roof", "fraction_of_bandwidth"):  # fmt: skip
+            assert after[level][name] == pytest.approx(row[name]), (level, name)
+        assert after[level]["roofline_bound"] == row["roofline_bound"]
