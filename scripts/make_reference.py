@@ -111,6 +111,51 @@ def modules_page() -> str:
     return HEADER + "\n".join(lines) + "\n"
 
 
+def devices_page() -> str:
+    """Return the page with every rate and product of `nsightlens.devices`, and their sources."""
+    from nsightlens.devices import products, rates  # noqa: PLC0415 - only this page
+
+    lines = [
+        "# Rates and products\n",
+        "What the numbers mean and when they are used is in [devices](../devices.md).\n",
+        "## Rates\n",
+        "Dense, for each SM and SM cycle, those of L2 for each slice and L2 cycle; trust A to D.\n",
+        "| cc | resource | rate | unit | cut products | trust | source |",
+        "|---|---|---:|---|---|---|---|",
+    ]
+    for capability, of_chip in rates().items():
+        for resource, rate in of_chip.items():
+            cut = ", ".join(
+                f"{name} {'?' if value is None else f'{value:g}'}"
+                for name, value in rate.cut.items()
+            )
+            lines.append(
+                _row(capability, f"`{resource}`", f"{rate.value:.6g}", rate.unit, cut,
+                     rate.confidence, rate.source)
+            )  # fmt: skip
+    lines += [
+        "\n## Products\n",
+        "Clocks in MHz, DRAM bandwidth in GB/s by memory clock and bus width.\n",
+        "| product | driver's name | cc | SMs | class | boost | DRAM | memory | source | note |",
+        "|---|---|---|---:|---|---:|---:|---|---|---|",
+    ]
+    for one in products():
+        figures = [one.sm_count, one.product_class, one.boost_mhz, one.bandwidth_gb_per_s]
+        shown = ["" if x is None else f"{x:.4g}" if isinstance(x, float) else str(x)
+                 for x in figures]  # fmt: skip
+        memory = f"{one.memory_gb:g} GB {one.memory_type}"
+        names = ", ".join(f"`{name}`" for name in one.driver_names)
+        source = f"{one.source} ({one.known_from})"
+        lines.append(
+            _row(one.name, names, one.compute_capability, *shown, memory, source, one.note)
+        )
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
 def _module_section(name: str) -> str:
     module = importlib.import_module(name)
     parts = [f"## {name}\n\n{(module.__doc__ or '').splitlines()[0]}\n"]
@@ -153,6 +198,7 @@ def pages() -> dict[str, str]:
         "modules.md": modules_page(),
         "cli.md": HEADER + cli_page(),
         "exit-codes.md": HEADER + exit_codes_page(),
+        "devices.md": devices_page(),
     }
 
 

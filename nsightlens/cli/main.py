@@ -15,6 +15,7 @@ from nsightlens._version import __version__
 from nsightlens.cli import (
     classify,
     demo,
+    devices,
     explain,
     export,
     info,
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Any] = {
     "slice": slice_,
     "redact": redact,
     "kernel-name": kernel_name,
+    "devices": devices,
     "demo": demo,
     "schema": schema,
 }

@@ -2,6 +2,7 @@
 
 - `nsightlens.devices.rates`: dense rates per SM and clock, with their confidence.
 - `nsightlens.devices.products`: products by exact driver name.
+- `nsightlens.devices.roofs`: the roofs of a product at its boost clock.
 - `nsightlens.devices.launched`: the devices of a report.
 - `nsightlens.devices.overrides`: what a user says of them instead.
 - `nsightlens.devices.ceilings`: measured ceilings, from a file.
@@ -17,16 +18,19 @@ from nsightlens.devices.overrides import PeakOverrides, peak_overrides
 from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
 from nsightlens.devices.products import Product, product_of, products
 from nsightlens.devices.rates import rate_of, rates
+from nsightlens.devices.roofs import Roof, roofs_of
 
 __all__ = [
     "PEAK_SOURCES",
     "PeakOverrides",
     "PeakRates",
     "Product",
+    "Roof",
     "peak_overrides",
     "peak_rates",
     "product_of",
     "products",
     "rate_of",
     "rates",
+    "roofs_of",
 ]

@@ -12,7 +12,14 @@ from nsightlens.errors import UnknownDeviceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NO_OVERRIDES", "PeakOverrides", "named_product", "peak_overrides"]
+__all__ = [
+    "NO_OVERRIDES",
+    "PeakOverrides",
+    "Search",
+    "named_product",
+    "peak_overrides",
+    "search_products",
+]
 
 
 class PeakOverrides(NamedTuple):
@@ -91,6 +98,50 @@ def named_product(name: str) -> Product:
         f"{name!r} is no known GPU. {advice}All of them: nsightlens devices. "
         "For a GPU that is not among them, give its peaks: --peaks FILE."
     )
+
+
+class Search(NamedTuple):
+    """Products that a text stands for, and others in whose names it occurs."""
+
+    found: list[Product]
+    others: list[Product]
+
+
+def search_products(text: str) -> Search:
+    """Find the products that a text names, else those in whose names it occurs.
+
+    Parameters
+    ----------
+    text
+        A whole name or a part of one, in upper or lower case; empty for all.
+
+    Raises
+    ------
+    UnknownDeviceError
+        There is none. The message lists what is spelled like it.
+
+    Examples
+    --------
+    >>> found, others = search_products("l40")
+    >>> [one.name for one in found], [one.name for one in others]
+    (['L40'], ['L40S'])
+    """
+    wanted = _folded(text)
+    names = [(one, [_folded(name) for name in (one.name, *one.driver_names)])
+             for one in products()]  # fmt: skip
+    whole = [one for one, spellings in names if wanted in spellings]
+    parts = [
+        one
+        for one, spellings in names
+        if wanted not in spellings and any(wanted in name for name in spellings)
+    ]
+    if whole:
+        return Search(whole, parts)
+    if parts:
+        return Search(parts, [])
+    near = _near(wanted)
+    advice = f" Near it are {', '.join(map(repr, near))}." if near else ""
+    raise UnknownDeviceError(f"{text!r} is no known GPU, nor part of the name of one.{advice}")
 
 
 def _folded(name: str) -> str:

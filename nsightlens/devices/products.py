@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from nsightlens.devices.rates import rate_of
+
 __all__ = [
     "UNIFIED_MEMORY",
     "Product",
@@ -109,6 +111,10 @@ class Product(NamedTuple):
             return self.sheet_gb_per_s
         # Two bits per wire and clock.
         return 2.0 * self.memory_mhz * self.bus_bit / 8.0 / 1e3
+
+    def rate(self, resource: str) -> float | None:
+        """Return the rate of a resource as this product has it; see `rate_of`."""
+        return rate_of(self.compute_capability, resource, self.product_class)
 
 
 @cache

@@ -33,6 +33,7 @@ SCHEMAS = {
     "kernel-name-check": (
         "how far labels and readings agree: `nsightlens kernel-name --check ... --format json`"
     ),
+    "devices": "one row per known GPU, with its roofs: `nsightlens devices --format json`",
 }
 """Name of each schema and what it describes."""
 
@@ -105,10 +106,18 @@ def schema_document(name: str) -> dict[str, Any]:
         "properties": {
             "schema": {"const": f"nsightlens.{name}"},
             "schema_version": {"const": ENVELOPE_VERSION},
-            "source": _names_source() if name in _OF_NAMES else _source(),
+            "source": _sources(name),
             "rows": {"type": "array", "items": _row(name)},
         },
     }
+
+
+def _sources(name: str) -> dict[str, Any]:
+    if name in _OF_NAMES:
+        return _names_source()
+    if name == "devices":
+        return _object({"tool": {"const": "nsightlens"}, "tool_version": _TEXT})
+    return _source()
 
 
 def _object(properties: dict[str, Any], description: str | None = None) -> dict[str, Any]:
@@ -172,6 +181,7 @@ def _row(name: str) -> dict[str, Any]:
         "redact": _redact_row,
         "kernel-name": _kernel_name_row,
         "kernel-name-check": _measure_row,
+        "devices": _device_row,
     }
     return rows[name]()
 
@@ -272,6 +282,48 @@ def _kernel_name_row() -> dict[str, Any]:
             "also": _list_of(_TEXT, "further families of a fused or ambiguous kernel"),
             "rule": _about(_TEXT_OR_NULL, "the rule that decided"),
             "note": _about(_TEXT_OR_NULL, "what is missing or uncertain"),
+        }
+    )
+
+
+def _device_row() -> dict[str, Any]:
+    number = {"type": ["number", "null"], "minimum": 0}
+    roof = _object(
+        {
+            "resource": _about(_TEXT, "as in the table resources"),
+            "peak_per_s": _about(number, "dense peak at the boost clock, in the unit"),
+            "unit": _about(_TEXT, "FLOP/s, op/s or B/s"),
+            "ridge_point_flop_per_byte": _about(number, "peak over DRAM bandwidth [FLOP/B]"),
+            "sheet_per_s": _about(number, "the published figure, in the unit"),
+            "rate_per_sm": _about(number, "work per SM and cycle, of which the peak is made"),
+            "confidence": _about(_TEXT, "A to D, best first; empty for DRAM"),
+            "source": _about(_TEXT, "where rate, or bandwidth, come from"),
+        }
+    )
+    return _object(
+        {
+            "key": _about(_TEXT, "names the row: the name of the product"),
+            "product": _about(_TEXT, "name of the product"),
+            "driver_names": _list_of(_TEXT, "what drivers call it, without a leading NVIDIA"),
+            "compute_capability": _TEXT,
+            "sm_count": _COUNT_OR_NULL,
+            "product_class": {
+                "description": "how its rates were cut",
+                "enum": ["full", "gf", "half", "h800", "h20", "unknown"],
+            },
+            "base_mhz": _about(number, "base clock of the SMs [MHz]"),
+            "boost_mhz": _about(number, "boost clock of the SMs [MHz]"),
+            "tensor_mhz": _about(number, "clock of the published tensor figures, if another [MHz]"),
+            "memory_gb": _about(number, "DRAM [GB]"),
+            "memory_type": _TEXT,
+            "bus_bit": _about(_COUNT_OR_NULL, "width of the DRAM bus [bit]"),
+            "memory_mhz": _about(number, "memory clock, half the rate of a pin [MHz]"),
+            "bandwidth_gb_per_s": _about(number, "DRAM bandwidth [GB/s]"),
+            "l2_mib": _about(number, "L2 cache [MiB]"),
+            "known_from": _about(_TEXT, "looked_up, report, techpowerup, recalled, joined by +"),
+            "source": _about(_TEXT, "where the figures are from"),
+            "note": _about(_TEXT_OR_NULL, "what to know of them"),
+            "roofs": _list_of(roof, "DRAM, then every unit that it has"),
         }
     )
 
