@@ -94,7 +94,8 @@ def _template(marked: str) -> Template:
     pieces = _MARKED.split(marked)
     places = [int(place) for place in pieces[1::2]]
     start = places[0] if places else 0
-    if places != list(range(start, start + len(places))):
+    # Two numbers side by side are one, where something between them was taken out.
+    if places != list(range(start, start + len(places))) or not all(pieces[2:-1:2]):
         raise UnsteadyError
     text = "%s".join(piece.replace("%", "%%") for piece in pieces[::2])
     return Template(text, start, start + len(places))

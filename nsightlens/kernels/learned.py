@@ -144,6 +144,8 @@ class _Leaf(NamedTuple):
         The fields but for what the groups say.
     told
         Numbers that the short name tells beside the groups.
+    way
+        How the short name was made; it tells other numbers where it is made another way.
     known
         All of a result but the name, by the groups and these numbers; None where names that share
         them are not to be expected.
@@ -158,6 +160,7 @@ class _Leaf(NamedTuple):
     spelling: Spelling
     unnamed: Fields
     told: tuple[int, ...]
+    way: tuple[bool, bool]
     known: dict[Any, tuple[Any, ...]] | None
 
 
@@ -274,7 +277,7 @@ class _LearnedFrame:
         arch = numbers[leaf.arch_at] if leaf.arch_at >= 0 else ""
         known = leaf.known
         if known is None:
-            return self._described(name, leaf, numbers, (shape, reads, arch))
+            return self._described(name, leaf, numbers, (shape, reads, arch))[0]
         key = (
             shape and shape.groups(),
             reads and reads.groups(),
@@ -283,10 +286,11 @@ class _LearnedFrame:
         )
         found = known.get(key)
         if found is None:
-            kernel = self._described(name, leaf, numbers, (shape, reads, arch))
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            known[key] = kernel[1:]
+            kernel, way = self._described(name, leaf, numbers, (shape, reads, arch))
+            if way == leaf.way:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                known[key] = kernel[1:]
             return kernel
         return KernelName(name, *found)
 
@@ -296,7 +300,7 @@ class _LearnedFrame:
         leaf: _Leaf,
         numbers: tuple[str, ...],
         found: tuple[re.Match[str] | None, re.Match[str] | None, str],
-    ) -> KernelName:
+    ) -> tuple[KernelName, tuple[bool, bool]]:
         frame = self._frame
         assert frame is not None
         shape, reads, arch = found
@@ -313,12 +317,14 @@ class _LearnedFrame:
         elif not isinstance(subject, str):
             subject = subject.fill(numbers)
         unnamed = leaf.unnamed._replace(arch="sm" + arch) if arch else leaf.unnamed
-        return described(
+        fields = fields_of(leaf.rule, groups, unnamed)
+        kernel = described(
             name,
             Spelling(identifier, namespaces, arguments, parameters),
             Decision(Candidate(leaf.rule, groups, subject), groups),
-            fields_of(leaf.rule, groups, unnamed),
+            fields,
         )
+        return kernel, _way(groups, fields)
 
     def _learn(
         self, name: str, text: str, numbers: tuple[str, ...], key: tuple[str | int, ...]
@@ -349,7 +355,8 @@ def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf
     if shape_at >= 0 and reads_at < 0 and groups != candidate.groups:
         raise UnsteadyError
     unnamed = unnamed_fields(decision, spelling)
-    told = _told(recorder, decision, subject, fields_of(rule, groups, unnamed))
+    fields = fields_of(rule, groups, unnamed)
+    told = _told(recorder, decision, subject, fields)
     return _Leaf(
         rule,
         subject,
@@ -361,8 +368,13 @@ def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf
         spelling,
         unnamed,
         told or (),
+        _way(groups, fields),
         {} if told is not None and len(told) <= len(recorder.numbers) // 2 else None,
     )
+
+
+def _way(groups: dict[str, str], fields: Fields) -> tuple[bool, bool]:
+    return "tile_m" in groups, bool(fields.head_dim)
 
 
 def _told(
