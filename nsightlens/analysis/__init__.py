@@ -14,6 +14,8 @@
 - `nsightlens.analysis.aggregate`: groups of launches.
 - `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.
 - `nsightlens.analysis.resources`: the table of roofline times.
+- `nsightlens.analysis.rooflines`: the table of rooflines at DRAM, L2 and L1.
+- `nsightlens.analysis.busiest`: which counter of a resource was the busiest.
 - `nsightlens.analysis.select`: filters. `nsightlens.analysis.find_launch`: the one that is meant.
 - `nsightlens.analysis.explanation`: `explain` and its result: one launch with all its numbers.
 - `nsightlens.analysis.arithmetic`: the steps from measured work to a label, in words.
