@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
     Rule("deepep.setup", "barrier|clean|memset|init", "communication", "moe_a2a_meta", within="intranode|internode|ll", also=("moe_routing",)),
     Rule("exchange.alltoall", "alltoall|all2all|a2a|alltoallv -quantize", "communication", "all_to_all"),
     # Fused and plain all-reduce.
-    Rule("allreduce.gemm", "gemm allreduce|reducescatter|allgather", "gemm", "dense_fused", also=("communication",)),
+    Rule("allreduce.gemm", "gemm|matmul|mm allreduce|reducescatter|allgather", "gemm", "dense_fused", also=("communication",)),
     Rule("allreduce.finalise", "allreduce moe|moefinalize|moereduction|finalize", "communication", "allreduce_fused", also=("norm", "moe_routing")),
     Rule("allreduce.reducescatter", "allreduce reducescatter", "communication", "allreduce_fused"),
     Rule("allreduce.fused", f"{_REDUCE} {_FUSED}", "communication", "allreduce_fused", also=("norm",)),

@@ -9,6 +9,7 @@ one name.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -62,3 +63,19 @@ def test_no_rule_is_a_list_of_these_names(labelled: list[Labelled]) -> None:
     assert not {rule.shape for rule in ALL_RULES} & names
     used = Counter(row.kernel.rule for row in labelled)
     assert used.most_common(1)[0][1] < len(labelled) / 10
+
+
+def _as_nsys_prints_it(name: str) -> str:
+    name = name.replace("(anonymous namespace)::", "<unnamed>::")
+    name = re.sub(r"(?<=[<,] )\d+(?=[,>])|(?<=<)\d+(?=[,>])", r"(int)\g<0>", name)
+    name = re.sub(r"\btrue\b", "(bool)1", name)
+    return re.sub(r"\bfalse\b", "(bool)0", name)
+
+
+def test_the_spelling_of_nsys_changes_no_family(labelled: list[Labelled]) -> None:
+    """It casts numbers and truth values, and has its own word for namespaces without a name."""
+    pairs = [(row, _as_nsys_prints_it(row.kernel.name)) for row in labelled]
+    changed = [(row, name) for row, name in pairs if name != row.kernel.name]
+    assert len(changed) > 150
+    wrong = [name for row, name in changed if parse_kernel_name(name).family != row.kernel.family]
+    assert not wrong
