@@ -18,11 +18,13 @@ from nsightlens.units import format_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Step", "confidence_causes", "steps"]
+__all__ = ["Step", "confidence_causes", "level_step", "steps"]
 
 Row = dict[str, Any]
 
 _LEVEL_WORDS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+_ON_THE_RIDGE = 0.05
+"""[1] Nearer to a ridge than this, an intensity is on it for all that measurements can tell."""
 _EVIDENCE = {
     "counters": "all operations and DRAM bytes were counted",
     "throughput": "percentages of peak; not all operations and bytes were counted",
@@ -72,7 +74,7 @@ def steps(
         Step("sides", _sides(launch, label, resources)),
         Step("regime", _regime(launch, label)),
         Step("roofline", _roofline(label, dram)),
-        Step("levels", _levels(rooflines)),
+        Step("levels", level_step(rooflines)),
         Step("clock", _clock(label)),
         Step("evidence", _evidence(label)),
         Step("nvidia", _nvidia(label)),
@@ -207,19 +209,32 @@ def _roofline(label: Row, dram: Row) -> str:
     return text
 
 
-def _levels(rooflines: Sequence[Row]) -> str:
-    """Say the same at every level of memory, where more than DRAM is known."""
+def level_step(rooflines: Sequence[Row]) -> str:
+    """Say how intensity lies to the ridge at every level of memory, if more than DRAM is known.
+
+    Parameters
+    ----------
+    rooflines
+        Rows of the table ``rooflines`` of one launch.
+    """
     known = [row for row in rooflines if row["ridge_point_flop_per_byte"] and row["flop_count"]]
     if len(known) < 2:
         return ""
-    parts = [
-        f"{_LEVEL_WORDS.get(row['level'], row['level'])} "
-        f"{format_quantity(row['arithmetic_intensity_flop_per_byte'], '1')} of "
-        f"{format_quantity(row['ridge_point_flop_per_byte'], '1')} ({row['roofline_bound']})"
-        for row in known
-        if row["arithmetic_intensity_flop_per_byte"] is not None
-    ]
+    parts = [_level(row) for row in known if row["arithmetic_intensity_flop_per_byte"] is not None]
     return f"FLOP/B of the ridge, by level: {', '.join(parts)}"
+
+
+def _level(row: Row) -> str:
+    """Say the intensity at one level, the ridge there and on which side of it that lies."""
+    intensity, ridge = row["arithmetic_intensity_flop_per_byte"], row["ridge_point_flop_per_byte"]
+    # The ridge is that of one data type and the intensity counts all, so that close to it the two
+    # may seem to contradict the answer.
+    is_on_it = abs(intensity / ridge - 1.0) < _ON_THE_RIDGE
+    side = f"on it, {row['roofline_bound']}" if is_on_it else row["roofline_bound"]
+    return (
+        f"{_LEVEL_WORDS.get(row['level'], row['level'])} {format_quantity(intensity, '1')} of "
+        f"{format_quantity(ridge, '1')} ({side})"
+    )
 
 
 def _clock(label: Row) -> str:
