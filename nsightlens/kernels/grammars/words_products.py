@@ -50,7 +50,7 @@ NORMS: tuple[Rule, ...] = (
     Rule("words.groupnorm", "groupnorm|instancenorm|gn -gemm", "norm", "groupnorm"),
     Rule("words.batchnorm", "batchnorm|bn", "norm", "batchnorm"),
     Rule("words.norm", NORM, "norm", "generic"),
-    Rule("words.layernorm_cut", "ln fwd|bwd|forward|backward|tuned|fused|residual|affine|modulate", "norm", "layernorm"),
+    Rule("words.layernorm_cut", "ln fwd|bwd|forward|backward|tuned|fused|residual|affine|modulate|qk|q|k", "norm", "layernorm"),
     Rule("words.fused_residual", "residual fused forward|backward", "norm", "fused_add_norm"),
 )
 
