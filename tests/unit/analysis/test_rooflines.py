@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from support.rooflines import (
 )
 from support.stores import FAILED, report_of
 
+import nsightlens.example
 from nsightlens.analysis import classify
+from nsightlens.readers import open_report
 
 SECONDS = DURATION_NS * 1e-9
 FP32 = flop_counts(fp32=0.2 * FP32_PEAK * SECONDS) | tensor_counts()
@@ -202,3 +205,27 @@ def test_fractions_of_roofs_do_not_change_when_all_clocks_scale(scale: float) ->
                      "fraction_of_roof", "fraction_of_bandwidth"):  # fmt: skip
             assert after[level][name] == pytest.approx(row[name]), (level, name)
         assert after[level]["roofline_bound"] == row["roofline_bound"]
+
+
+def test_the_intensity_of_attention_does_not_depend_on_the_batch_and_that_of_gemms_does() -> None:
+    """In the bundled example, with the numbers that the page of concepts gives."""
+    result = classify(open_report(nsightlens.example.path()))
+    at_dram = {r["launch_id"]: r for r in result.rooflines.to_pylist() if r["level"] == "dram"}
+    found: dict[tuple[str, int], tuple[float, float]] = {}
+    for label in result.labels.to_pylist():
+        if label["subtype"] in ("flash_splitkv", "dense"):
+            row = at_dram[label["launch_id"]]
+            names = ("arithmetic_intensity_flop_per_byte", "ridge_point_flop_per_byte")
+            value, ridge = (round(row[name]) for name in names)
+            found[label["family"], label["batch_size"]] = (value, ridge)
+    attention = {value for (family, _), (value, _) in found.items() if family == "attention"}
+    assert attention == {66}
+    assert (found["gemm", 1], found["gemm", 512]) == ((8, 256), (390, 256))
+    page = (Path(__file__).resolve().parents[3] / "docs" / "concepts.md").read_text(
+        encoding="utf-8"
+    )
+    said = (
+        "attention has 66 FLOP/B at DRAM at batch 1 and at batch 512; the GEMMs have 8 and 390, "
+        "with the ridge at 256"
+    )
+    assert said in " ".join(page.split())
