@@ -8,7 +8,7 @@ from nsightlens.analysis.arithmetic import level_step
 
 
 @pytest.mark.parametrize(("intensity", "said"), [(66.2, "66.2 of 65.8 (on it, memory)"),
-                                                 (50.0, "50.0 of 65.8 (memory)")])  # fmt: skip
+                                                 (50.0, "50 of 65.8 (memory)")])  # fmt: skip
 def test_an_intensity_close_to_a_ridge_is_said_to_be_on_it(intensity: float, said: str) -> None:
     """The intensity counts every data type and the ridge one: a percent apart says nothing."""
     roofs = {"ridge_point_flop_per_byte": 65.8, "flop_count": 1e9, "roofline_bound": "memory",
