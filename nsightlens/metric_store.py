@@ -192,6 +192,26 @@ class MetricStore:
             self._joined([has_value for _, has_value in pieces], np.bool_),
         )
 
+    def non_finite_count(self, is_counted: Callable[[str], bool]) -> NDArray[np.int64]:
+        """Count, for each launch, the metrics stored as a number that is none. Shape (n,).
+
+        Parameters
+        ----------
+        is_counted
+            Says of a name whether that metric counts.
+        """
+        counts = []
+        for part in self.parts:
+            count = np.zeros(part.launch_count, dtype=np.int64)
+            for name, column in part.columns.items():
+                # Common integers and indices of texts, read as float64, are finite: one look is
+                # enough for nearly every metric of a report, and there are hundreds.
+                is_finite = np.isfinite(column.raw.view(np.float64))
+                if not is_finite.all() and is_counted(name):
+                    count += ~is_finite & (column.kind == MetricKind.DOUBLE)
+            counts.append(count)
+        return self._joined(counts, np.int64)
+
     def rounding(self, name: str) -> NDArray[np.float64]:
         """Return how far each true value may lie from the stored one, in the metric's unit.
 

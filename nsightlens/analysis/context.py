@@ -133,13 +133,9 @@ def _lost_metric_count(report: Report) -> NDArray[np.int64]:
 
     Quotients are left out: one of nothing by nothing is no number either.
     """
-    store = report.store
-    lost = np.zeros(len(report), dtype=np.int64)
-    for name in store.names:
-        if name.startswith(_HARDWARE_UNITS) and not name.endswith(_QUOTIENTS):
-            value, is_number = store.number(name)
-            lost += is_number & ~np.isfinite(value)
-    return lost
+    return report.store.non_finite_count(
+        lambda name: name.startswith(_HARDWARE_UNITS) and not name.endswith(_QUOTIENTS)
+    )
 
 
 def _has_other_clock(report: Report, column: str, shortest_ns: float) -> NDArray[np.bool_]:

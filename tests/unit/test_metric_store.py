@@ -106,3 +106,13 @@ def test_a_store_that_was_pickled_says_the_same(values: dict[str, list[object]])
         assert copy.column(name).equals(store.column(name))
         assert copy.kind(name).tolist() == store.kind(name).tolist()
         assert str(copy.rounding(name)) == str(store.rounding(name))
+
+
+def test_numbers_that_are_none_are_counted_by_launch() -> None:
+    """NaN and infinity of chosen metrics; an integer, however large, and a text are none of them."""
+    first = store_of_values(
+        2, {"a": [np.nan, 1.0], "b": [np.inf, ABSENT], "c": [2**64 - 1, None], "d": ["nan", ""]}
+    )
+    second = store_of_values(1, {"a": [-np.inf], "x": [np.nan]})
+    store = concat_stores([first, second])
+    assert store.non_finite_count(lambda name: name != "x").tolist() == [2, 0, 1]
