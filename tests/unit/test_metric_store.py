@@ -109,7 +109,7 @@ def test_a_store_that_was_pickled_says_the_same(values: dict[str, list[object]])
 
 
 def test_numbers_that_are_none_are_counted_by_launch() -> None:
-    """NaN and infinity of chosen metrics; an integer, however large, and a text are none of them."""
+    """NaN and infinity of chosen metrics; no integer, however large, and no text."""
     first = store_of_values(
         2, {"a": [np.nan, 1.0], "b": [np.inf, ABSENT], "c": [2**64 - 1, None], "d": ["nan", ""]}
     )
