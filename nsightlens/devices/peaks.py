@@ -157,7 +157,7 @@ def peak_rates(
 
 def unused_ceilings(report: Report, overrides: PeakOverrides) -> list[str]:
     """Say which entries of measured ceilings fit no launch, one sentence each."""
-    if not len(report):
+    if not (overrides.ceilings and len(report)):
         return []
     kinds = devices_of(report, overrides.device).kinds
     names = sorted({device.name or "a GPU without a name" for device in kinds})
