@@ -12,7 +12,7 @@ from nsightlens.analysis.activity import measure_activity
 from nsightlens.analysis.context import lacks_dram_counters
 from nsightlens.analysis.fma import fma_pipe
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
-from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, TIE
+from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, TIE, UNMIRRORED
 from nsightlens.analysis.usage import (
     INDEX,
     IS_COMPUTE,
@@ -22,7 +22,7 @@ from nsightlens.analysis.usage import (
     Usage,
 )
 from nsightlens.devices import peak_rates
-from nsightlens.devices.columns import first_known, number_column, text_column
+from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.overrides import NO_OVERRIDES
 from nsightlens.metrics.tensor import tensor_paths_of
 
@@ -44,6 +44,7 @@ _WORK_COLUMNS = {
     "l2": "l2_bytes",
     "l1": "l1_bytes",
 }
+_LOAD_STORE_PIPE = "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed"
 
 
 def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Usage:
@@ -69,7 +70,7 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
     counted = [_fractions_of(rate, work, duration) for rate in (peaks.rate, peaks.lowest)]
     fractions = _fractions(report, activity, counted[0], counted[1])
     busy, is_counted = busiest(fractions)
-    _add_unnamed_parts(busy, fractions, activity)
+    _add_unnamed_parts(busy, fractions, activity, _way_to_l1_over_memory(report))
     compute, memory = _ceilings(busy, fractions, activity)
     flop = flop_work(fractions)
     dram = INDEX["dram"]
@@ -220,15 +221,33 @@ def _has_all_tensor_types(report: Report) -> NDArray[np.bool_]:
     return complete
 
 
-def _add_unnamed_parts(busy: NDArray[np.float64], fractions: Fractions, activity: Activity) -> None:
+def _way_to_l1_over_memory(report: Report) -> NDArray[np.float64]:
+    """Return how many times the memory throughput the unmeasured way to L1 can be busy [1].
+
+    From 7.5 on the load/store pipe of the SM is as busy as what L1 takes in, which is a part of the
+    memory throughput. Before, it can be busier.
+    """
+    code, texts = text_column(report.launches, "compute_capability")
+    # A chip that is not known may be one.
+    is_volta = np.array([text in ("7.0", "7.2", None) for text in texts])[code]
+    is_measured = ~np.isnan(metric(report.store, _LOAD_STORE_PIPE))
+    return np.where(is_volta & ~is_measured, UNMIRRORED, 1.0 + TIE)
+
+
+def _add_unnamed_parts(
+    busy: NDArray[np.float64],
+    fractions: Fractions,
+    activity: Activity,
+    way_to_l1: NDArray[np.float64],
+) -> None:
     """Show the busiest part of a side under the side's name where the parts are not known.
 
-    The parts of ``sm__throughput`` on the way to memory are mirrored in the memory throughput, so
-    that an SM throughput above everything on the memory side is one of a compute part.
+    The parts of ``sm__throughput`` on the way to memory are mirrored in the memory throughput, but
+    for a factor: an SM throughput above that on the memory side is one of a compute part.
     """
     known = np.nan_to_num(_largest(busy, IS_COMPUTE)), np.nan_to_num(_largest(busy, IS_MEMORY))
     memory = np.fmax(fractions.memory, _largest(busy, IS_MEMORY))
-    is_unnamed = ~activity.has_all_compute_parts & (fractions.sm > memory * (1.0 + 1e-9))
+    is_unnamed = ~activity.has_all_compute_parts & (fractions.sm > memory * way_to_l1)
     is_unnamed &= fractions.sm > known[0] * EXPLAINED_AGGREGATE
     busy[INDEX["sm"]] = np.where(is_unnamed, fractions.sm, np.nan)
     is_unnamed = ~activity.has_all_memory_parts

@@ -25,6 +25,7 @@ __all__ = [
     "QUIET",
     "SATURATED",
     "TIE",
+    "UNMIRRORED",
 ]
 
 BUSY = 0.60
@@ -82,3 +83,7 @@ EXPLAINED_AGGREGATE = 1.05
 HEAVY_ONLY = 0.75
 """[1] With the fma pipe active for less than this share of its heavy half, most of what the heavy
 half does is work that the light half cannot do: integer multiply-adds."""
+
+UNMIRRORED = 4.0 / 3.0
+"""[1] On Volta the load/store pipe of the SM can be this much busier than the memory throughput,
+which mirrors it on later chips: 1.28 times is the most in real reports."""

@@ -125,7 +125,9 @@ def work_done(draw: st.DrawFn, cc: str) -> Work:
     light, heavy = light / scale, heavy / scale
     needed |= {name: needed[name] / scale for name in ("fp32", "fp16")}
     active = {name: limit * draw(percents) for name in ("issue", "alu", "xu", "dram", "l2", "l1")}
-    active |= {"fp64": busy["fp64"], "lsu": active["l1"] * draw(percents)}
+    # L1 takes in what the load/store pipe sends, but on Volta, where the pipe can be busier.
+    most = min(1.0, active["l1"] * (1.3 if cc in ("7.0", "7.2") else 1.0))
+    active |= {"fp64": busy["fp64"], "lsu": most * draw(percents)}
     if has_own_fp16:
         active |= {"fma": (busy["fp32"] + integer) / scale, "fp16": busy["fp16"]}
     elif cc == "8.0":
