@@ -34,6 +34,7 @@ from nsightlens.arrays import number_array
 from nsightlens.devices import peak_overrides
 from nsightlens.devices.peaks import unused_ceilings
 from nsightlens.errors import PeaksWarning
+from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.report import data_frame
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from nsightlens.analysis.rooflines import LevelIntensity
     from nsightlens.analysis.usage import Usage
     from nsightlens.devices import PeakOverrides
+    from nsightlens.kernels import KernelRules, UserRules
     from nsightlens.report import Report
 
 __all__ = ["By", "Classification", "classify"]
@@ -117,6 +119,7 @@ def classify(
     by: By = "launch",
     device: str | None = None,
     peaks: str | Path | None = None,
+    kernel_rules: KernelRules | None = None,
 ) -> Classification:
     """Say what bounds every launch of a report, and why.
 
@@ -133,6 +136,9 @@ def classify(
     peaks
         TOML file of measured ceilings, which win over every other peak; see ``docs/devices.md``.
         An entry that fits no launch is a `PeaksWarning`.
+    kernel_rules
+        TOML file of rules for kernel names, or what `nsightlens.kernels.read_user_rules` made of
+        it; they are asked before the built-in ones. See ``docs/kernel-names.md``.
 
     Returns
     -------
@@ -147,7 +153,7 @@ def classify(
     UnknownDeviceError
         ``device`` is no known product, or several.
     SettingsFileError
-        The file of peaks cannot be used.
+        The file of peaks or of rules cannot be used.
 
     Examples
     --------
@@ -158,18 +164,21 @@ def classify(
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
     # A number that cannot be, from a damaged file, becomes NaN or infinity: unknown.
     overrides = peak_overrides(device, peaks)
+    rules = as_user_rules(kernel_rules)
     with np.errstate(all="ignore"):
-        result = _classify(report, by, overrides)
+        result = _classify(report, by, overrides, rules)
     for text in result.warnings:
         warnings.warn(text, PeaksWarning, stacklevel=2)
     return result
 
 
-def _classify(report: Report, by: By, overrides: PeakOverrides) -> Classification:
+def _classify(
+    report: Report, by: By, overrides: PeakOverrides, rules: UserRules | None
+) -> Classification:
     launches = report.launches
     usage = measure_usage(report, overrides)
     context = launch_context(report, usage)
-    identity = identify(report)
+    identity = identify(report, rules)
     busiest = busiest_counters(report.store, usage)
     resources = resources_table(
         usage, busiest, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()

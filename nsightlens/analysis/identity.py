@@ -14,6 +14,7 @@ from nsightlens.kernels import parse_launch_kernels
 from nsightlens.steps import annotate_paths
 
 if TYPE_CHECKING:
+    from nsightlens.kernels import UserRules
     from nsightlens.report import Report
 
 __all__ = ["IDENTITY_SCHEMA", "extent", "identify", "numbered_keys"]
@@ -38,10 +39,17 @@ IDENTITY_SCHEMA = pa.schema(
 _PHASES = ("prefill", "decode", "mixed")
 
 
-def identify(report: Report) -> pa.Table:
+def identify(report: Report, rules: UserRules | None = None) -> pa.Table:
     """Say what every launch is, from its name and its NVTX ranges.
 
     The phase of an annotation wins over that of a kernel name: the same kernel may serve both.
+
+    Parameters
+    ----------
+    report
+        The report.
+    rules
+        Rules for kernel names to be asked before the built-in ones.
 
     Returns
     -------
@@ -51,7 +59,10 @@ def identify(report: Report) -> pa.Table:
     """
     launches = report.launches
     kernels = parse_launch_kernels(
-        launches["kernel_demangled_name"], launches["kernel_name"], launches["kernel_mangled_name"]
+        launches["kernel_demangled_name"],
+        launches["kernel_name"],
+        launches["kernel_mangled_name"],
+        rules=rules,
     )
     steps = annotate_paths(launches["nvtx_path"])
     by_name = _plain(kernels, "phase")

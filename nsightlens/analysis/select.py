@@ -14,6 +14,7 @@ from nsightlens.analysis.identity import extent
 from nsightlens.devices.columns import text_column
 from nsightlens.errors import FilterError
 from nsightlens.kernels import parse_launch_kernels
+from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.patterns import pattern_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nsightlens.kernels import KernelRules, UserRules
     from nsightlens.report import Report
 
 __all__ = ["select"]
@@ -35,6 +37,7 @@ def select(
     families: Sequence[str] | None = None,
     nvtx: str | Sequence[str] | None = None,
     grid: str | Sequence[str] | None = None,
+    kernel_rules: KernelRules | None = None,
 ) -> NDArray[np.bool_]:
     """Say which launches pass all filters that are given.
 
@@ -53,6 +56,9 @@ def select(
         for itself, also a bracket.
     grid
         Blocks as ``x,y,z``; ``*`` stands for any number.
+    kernel_rules
+        Rules for kernel names that family and short name are to follow, as in
+        `nsightlens.classify`.
 
     Returns
     -------
@@ -63,6 +69,8 @@ def select(
     ------
     FilterError
         A filter cannot be understood.
+    SettingsFileError
+        The file of rules cannot be used.
 
     Examples
     --------
@@ -71,12 +79,13 @@ def select(
     [True, False]
     """
     table = _table(launches)
+    rules = as_user_rules(kernel_rules)
     keep = np.ones(table.num_rows, dtype=bool)
     if kernel is not None:
-        keep &= _matches_kernel(table, [_compiled(one) for one in _several(kernel)])
+        keep &= _matches_kernel(table, [_compiled(one) for one in _several(kernel)], rules)
     if families:
         wanted = set(families)
-        keep &= _holds(_column(table, "family"), lambda text: text in wanted)
+        keep &= _holds(_column(table, "family", rules), lambda text: text in wanted)
     if nvtx is not None:
         keep &= _holds(_column(table, "nvtx_path"), _any_of(map(_nvtx_test, _several(nvtx))))
     if grid is not None:
@@ -101,7 +110,7 @@ def _table(launches: Report | Classification | pa.Table) -> pa.Table:
     return launches.launches
 
 
-def _column(table: pa.Table, name: str) -> Any:
+def _column(table: pa.Table, name: str, rules: UserRules | None = None) -> Any:
     """Return a column as text, made from the columns of launches where labels would have it."""
     if name in table.column_names:
         return table[name]
@@ -111,15 +120,17 @@ def _column(table: pa.Table, name: str) -> Any:
     if name in ("family", "kernel") and names:
         missing = pa.nulls(table.num_rows, pa.string())
         parsed = parse_launch_kernels(
-            *(names.get(one, missing) for one in (_NAMES[1], _NAMES[0], _NAMES[2]))
+            *(names.get(one, missing) for one in (_NAMES[1], _NAMES[0], _NAMES[2])), rules=rules
         )
         return parsed["short_name" if name == "kernel" else name]
     raise FilterError(f"cannot filter by {name}: the table has no such column")
 
 
-def _matches_kernel(table: pa.Table, patterns: Sequence[re.Pattern[str]]) -> NDArray[np.bool_]:
+def _matches_kernel(
+    table: pa.Table, patterns: Sequence[re.Pattern[str]], rules: UserRules | None
+) -> NDArray[np.bool_]:
     columns = [table[name] for name in _NAMES if name in table.column_names]
-    columns.append(_column(table, "kernel"))
+    columns.append(_column(table, "kernel", rules))
     found = np.zeros(table.num_rows, dtype=bool)
     for column in columns:
         found |= _holds(column, lambda text: any(one.search(text) for one in patterns))

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import filtered, find, has_filters, load, passing
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified
@@ -37,6 +38,10 @@ examples:
   nsightlens classify report.ncu-rep -o labels.json"""
 
 FORMATS = ("table", "json", "csv", "markdown")
+_OPTIONS = (
+    "by", "kernel", "family", "nvtx", "grid", "device", "peaks", "kernel_rules", "sort", "limit",
+)  # fmt: skip
+"""What the JSON repeats of the command line."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_reports(parser)
     arguments.add_filters(parser)
     add_peaks(parser)
+    add_kernel_rules(parser)
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--by",
@@ -74,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     found = find(args)
     check_output(args, found.paths)
     check_peaks(args)
+    check_kernel_rules(args)
     loaded = load(args, found)
     report, result = labels_of(args, loaded.report, args.by)
     labels = result.labels
@@ -135,10 +142,7 @@ def _pieces(
     from nsightlens.cli.source import source_of
     from nsightlens.render.envelope import envelope_pieces
 
-    options = {
-        name: getattr(args, name)
-        for name in ("by", "kernel", "family", "nvtx", "grid", "device", "peaks", "sort", "limit")
-    }
+    options = {name: getattr(args, name) for name in _OPTIONS}
     return envelope_pieces("nsightlens.classify", source_of(loaded, options), rows)
 
 

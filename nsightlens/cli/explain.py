@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import arguments
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of several launches that match, explain the Nth, from 1 in the order of the report",
     )
     add_peaks(parser)
+    add_kernel_rules(parser)
     arguments.add_output(parser, FORMATS)
     arguments.add_text(parser)
 
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     found = find(args)
     check_output(args, found.paths)
     check_peaks(args)
+    check_kernel_rules(args)
     loaded = load(args, found)
     labels = classified(args, loaded.report, "launch")
     try:
@@ -113,7 +116,7 @@ def _pieces(args: argparse.Namespace, loaded: Loaded, explanation: Explanation) 
     from nsightlens.render.explanation_row import explanation_row
 
     options: dict[str, Any] = {
-        name: getattr(args, name) for name in ("launch", "nth", "device", "peaks")
+        name: getattr(args, name) for name in ("launch", "nth", "device", "peaks", "kernel_rules")
     }
     row = explanation_row(explanation)
     return envelope_pieces("nsightlens.explain", source_of(loaded, options), [row])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nsightlens.cli import arguments
 from nsightlens.cli.classify import labels_of
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.peaks import add_peaks, check_peaks
 from nsightlens.cli.talk import say
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_reports(parser)
     arguments.add_filters(parser)
     add_peaks(parser)
+    add_kernel_rules(parser)
     group = parser.add_argument_group("tables")
     group.add_argument(
         "--instances",
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     found = find(args)
     check_export_place(args.output, force=args.force, inputs=found.paths)
     check_peaks(args)
+    check_kernel_rules(args)
     loaded = load(args, found, instances=args.instances or False)
     if len(loaded.report):
         # An error where a pattern matches nothing, before anything is written.

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
 from nsightlens.cli import arguments
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules, rules_of
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.talk import say
 from nsightlens.errors import FilterError, ReportNotFoundError
@@ -69,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare with labels given by hand: tab-separated columns name, family and any "
         "further field; --verbose lists the names that are read otherwise",
     )
+    add_kernel_rules(parser)
     arguments.add_output(parser, FORMATS)
     arguments.add_text(parser, names=False)
 
@@ -83,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         )
     named = args.file or args.check
     check_output(args, [] if named in (None, "-") else [Path(named)])
+    check_kernel_rules(args)
     pieces = _agreement(args) if args.check else _readings(args)
     write_result(args, pieces)
     return 0
@@ -165,10 +168,11 @@ def _json(schema: str, path: str | None, rows: Iterable[dict[str, Any]]) -> Iter
     return envelope_pieces(f"nsightlens.{schema}", source, rows)
 
 
-def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelName]:  # noqa: ARG001
+def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelName]:
     """Yield what each name says, in order; a name that repeats is parsed once."""
     from nsightlens.kernels import parse_kernel_name
 
+    rules = rules_of(args)
     known: dict[str, KernelName] = {}
     rest = iter(names)
     while chunk := list(islice(rest, _AT_ONCE)):
@@ -177,7 +181,7 @@ def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelNa
         for name in chunk:
             kernel = known.get(name)
             if kernel is None:
-                kernel = known[name] = parse_kernel_name(name)
+                kernel = known[name] = parse_kernel_name(name, rules)
             yield kernel
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.cli.exit_codes import ExitCode, SeveralErrors, code_of
+from nsightlens.cli.kernel_rules import rules_of
 from nsightlens.cli.talk import say
 from nsightlens.cli.terminal import Progress
 from nsightlens.errors import FilterError, NsightLensError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from nsightlens.kernels import UserRules
     from nsightlens.report import Report
 
 __all__ = [
@@ -206,7 +208,14 @@ def passing(args: argparse.Namespace, report: Report) -> NDArray[np.bool_]:
     """
     from nsightlens.analysis import select
 
-    keep = select(report, kernel=args.kernel, families=args.family, nvtx=args.nvtx, grid=args.grid)
+    keep = select(
+        report,
+        kernel=args.kernel,
+        families=args.family,
+        nvtx=args.nvtx,
+        grid=args.grid,
+        kernel_rules=rules_of(args),
+    )
     if len(report) and not keep.any():
         raise FilterError(_nothing_passes(args, report))
     return keep
@@ -234,20 +243,22 @@ def _nothing_passes(args: argparse.Namespace, report: Report) -> str:
     said = " ".join(
         f"--{name} {_quoted(value)}" for name, values in given.items() for value in values
     )
-    there = "; ".join(f"{name}: {_listed(_present(report, name))}" for name in given)
+    there = "; ".join(
+        f"{name}: {_listed(_present(report, name, rules_of(args)))}" for name in given
+    )
     count = len(report)
     launches = "the only launch does not pass" if count == 1 else f"none of {count} launches passes"
     return f"{launches} {said}. The report has {there}."
 
 
-def _present(report: Report, name: str) -> list[str]:
+def _present(report: Report, name: str, rules: UserRules | None) -> list[str]:
     """Return the values that a filter could have found, the commonest first."""
     from collections import Counter
 
     from nsightlens.analysis import classify
 
     column = {"kernel": "kernel", "family": "family", "nvtx": "nvtx_path", "grid": "grid"}[name]
-    values = classify(report).labels[column].to_pylist()
+    values = classify(report, kernel_rules=rules).labels[column].to_pylist()
     return [value for value, _ in Counter(v for v in values if v).most_common()]
 
 

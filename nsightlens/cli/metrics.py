@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import arguments
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules, rules_of
 from nsightlens.cli.load import filtered, find, load
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.errors import FilterError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from nsightlens.cli.load import Loaded
+    from nsightlens.kernels import UserRules
     from nsightlens.render.grid import GridColumn
     from nsightlens.report import Report
 
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command."""
     arguments.add_reports(parser)
     arguments.add_filters(parser)
+    add_kernel_rules(parser)
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--like",
@@ -68,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         raise FilterError("--wide is for table, csv and markdown: JSON has one row per value.")
     found = find(args)
     check_output(args, found.paths)
+    check_kernel_rules(args)
     loaded = load(args, found)
     report = filtered(args, loaded.report)
     if not args.like:
@@ -111,9 +115,9 @@ def _long(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) -
     names = _matching(report, args.like)
     # The text table has the full name on a line of its own, once per launch.
     has_full_names = args.full_names and form != "table"
-    rows = _value_rows(report, names, full_names=has_full_names)
+    rows = _value_rows(report, names, _kernels(args, report, full_names=has_full_names))
     if form == "json":
-        keys = _launch_keys(loaded.report)
+        keys = _launch_keys(loaded.report, rules_of(args))
         return _json(args, loaded, "nsightlens.metrics", _with_keys(rows, keys))
     if form == "csv":
         return _csv(LONG, rows)
@@ -124,14 +128,14 @@ def _long(args: argparse.Namespace, loaded: Loaded, report: Report, form: str) -
     return _as_grid(args, form, lambda width: value_columns(listed, width), below)
 
 
-def _launch_keys(report: Report) -> dict[tuple[str, int], str]:
+def _launch_keys(report: Report, rules: UserRules | None) -> dict[tuple[str, int], str]:
     """Return the key of each launch by its report and number.
 
     Keys count the launches of the whole report, so that they do not depend on a filter.
     """
     from nsightlens.analysis.identity import identify, numbered_keys
 
-    keys = numbered_keys(report, identify(report)).to_pylist()
+    keys = numbered_keys(report, identify(report, rules)).to_pylist()
     columns = (report.launches[name].to_pylist() for name in LONG[:2])
     return dict(zip(zip(*columns, strict=True), keys, strict=True))
 
@@ -167,19 +171,20 @@ def _matching(report: Report, patterns: Sequence[str]) -> list[str]:
     return list(report.metric_columns(patterns).column_names[2:])
 
 
-def _kernels(report: Report, *, full_names: bool) -> list[str | None]:
+def _kernels(args: argparse.Namespace, report: Report, *, full_names: bool) -> list[str | None]:
     """Return the name of each launch's kernel, as `classify` shows it."""
     if full_names:
         return list(report.launches["kernel_demangled_name"].to_pylist())
     from nsightlens.kernels import parse_launch_kernels
 
     spellings = ("kernel_demangled_name", "kernel_name", "kernel_mangled_name")
-    parsed = parse_launch_kernels(*(report.launches[name] for name in spellings))
+    columns = (report.launches[name] for name in spellings)
+    parsed = parse_launch_kernels(*columns, rules=rules_of(args))
     return list(parsed["short_name"].to_pylist())
 
 
 def _value_rows(
-    report: Report, names: Sequence[str], *, full_names: bool
+    report: Report, names: Sequence[str], kernels: Sequence[str | None]
 ) -> Iterator[dict[str, Any]]:
     """Yield each stored value, by launch in file order and then by name."""
     import numpy as np
@@ -198,7 +203,6 @@ def _value_rows(
     order = np.lexsort((ranks, found.row[entries]))
     entries, ranks = entries[order], ranks[order]
     units = [unit_of(name) for name in names]
-    kernels = _kernels(report, full_names=full_names)
     reports = report.launches["report"].to_pylist()
     launch_ids = report.launches["launch_id"].to_pylist()
     # As Python lists: an element of an array costs ten times as much to take.
@@ -226,7 +230,7 @@ def _value_rows(
 def _wide(args: argparse.Namespace, report: Report, form: str) -> Iterable[str]:
     names = _matching(report, args.like)
     table = report.metric_columns(names) if names else report.launches.select(LONG[:2])
-    kernels = _kernels(report, full_names=args.full_names and form != "table")
+    kernels = _kernels(args, report, full_names=args.full_names and form != "table")
     rows = _wide_rows(table, kernels)
     if form == "csv":
         return _csv([*LONG[:3], *names], rows)

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from nsightlens.cli.arguments import name_of_file
+from nsightlens.cli.kernel_rules import rules_of
 from nsightlens.cli.talk import say
 
 if TYPE_CHECKING:
@@ -61,7 +62,13 @@ def classified(args: argparse.Namespace, report: Report, by: By) -> Classificati
     with warnings.catch_warnings():
         # Said below, as everything is that the person must know.
         warnings.simplefilter("ignore", PeaksWarning)
-        result = classify(report, by=by, device=args.device, peaks=args.peaks)
+        result = classify(
+            report,
+            by=by,
+            device=args.device,
+            peaks=args.peaks,
+            kernel_rules=rules_of(args),
+        )
     for text in result.warnings:
         say("warning", text)
     return result

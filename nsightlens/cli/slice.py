@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments, one_report
 from nsightlens.cli.exit_codes import ExitCode
+from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import has_filters, passing
 from nsightlens.errors import FilterError
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="launch ids as the tables count them, from 0: numbers and ranges such as "
         "0,3,10-20; 7- stands for 7 and all behind it; may be given more than once",
     )
+    add_kernel_rules(parser)
     one_report.add_place(parser.add_argument_group("output"))
 
 
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.launch is None and not has_filters(args):
         args.parser.error("say which launches to keep: --launch, --kernel, or another filter")
+    check_kernel_rules(args)
     with one_report.opened(args) as source:
         path, shown = source.file.path, source.shown
         if has_filters(args) or args.salvage:

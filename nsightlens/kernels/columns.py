@@ -5,25 +5,31 @@ The only module of this package that needs Arrow; `analysis` and the command lin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.kernels.parse import parse_kernel_name
+from nsightlens.kernels.model import USER_RULE
+from nsightlens.kernels.parse import reader_of
+
+if TYPE_CHECKING:
+    from nsightlens.kernels.user_rules import UserRules
 
 __all__ = ["parse_kernel_names", "parse_launch_kernels"]
 
 _FIELDS = ("short_name", "family", "subtype", "phase", "dtypes", "rule")
 
 
-def parse_kernel_names(names: Any) -> pa.Table:
+def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
     """Parse a column of kernel names.
 
     Parameters
     ----------
     names
         String or dictionary column, as `pyarrow.Array` or `pyarrow.ChunkedArray`.
+    rules
+        Rules to be asked before the built-in ones; see `nsightlens.kernels.read_user_rules`.
 
     Returns
     -------
@@ -38,9 +44,8 @@ def parse_kernel_names(names: Any) -> pa.Table:
     ['norm']
     """
     column = _encoded(names)
-    parsed = [
-        None if name is None else parse_kernel_name(name) for name in column.dictionary.to_pylist()
-    ]
+    read = reader_of(rules).read
+    parsed = [None if name is None else read(name) for name in column.dictionary.to_pylist()]
     table = {}
     for field in _FIELDS:
         texts = [None if kernel is None else _text(getattr(kernel, field)) for kernel in parsed]
@@ -61,16 +66,21 @@ def _text(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
-def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa.Table:
+def parse_launch_kernels(
+    demangled: Any, function_name: Any, mangled: Any, *, rules: UserRules | None = None
+) -> pa.Table:
     """Parse launches that have up to three spellings, by the most telling one of each.
 
     The demangled name comes first: a function name such as ``Kernel2`` says nothing without its
-    template arguments. Where the first spelling says nothing, the others are asked.
+    template arguments. Where the first spelling says nothing, the others are asked. A rule of the
+    user's counts for whichever spelling it fits.
 
     Parameters
     ----------
     demangled, function_name, mangled
         Columns of equal length; null where a spelling is missing.
+    rules
+        Rules to be asked before the built-in ones.
 
     Returns
     -------
@@ -79,15 +89,31 @@ def parse_launch_kernels(demangled: Any, function_name: Any, mangled: Any) -> pa
         a profiled range.
     """
     spellings = [column.cast(pa.string()) for column in (demangled, mangled, function_name)]
-    best = parse_kernel_names(pc.coalesce(*spellings))
+    best = parse_kernel_names(pc.coalesce(*spellings), rules)
     for spelling in spellings[1:]:
-        unknown = pc.fill_null(pc.equal(best["family"].cast(pa.string()), "other"), False)
-        if not pc.any(unknown).as_py():
+        unknown = _is(best, "family", "other")
+        asked = unknown if rules is None else pc.invert(_is_by_user(best))
+        if not pc.any(asked).as_py():
             break
-        other = parse_kernel_names(pc.if_else(unknown, spelling, None))
-        tells = pc.fill_null(pc.not_equal(other["family"].cast(pa.string()), "other"), False)
-        best = _replaced(best, other, pc.and_(unknown, tells))
+        other = parse_kernel_names(pc.if_else(asked, spelling, None), rules)
+        tells = pc.and_(unknown, _is_other_than(other, "family", "other"))
+        if rules is not None:
+            tells = pc.or_(tells, _is_by_user(other))
+        best = _replaced(best, other, pc.and_(asked, tells))
     return _with_family(best)
+
+
+def _is(table: pa.Table, column: str, text: str) -> Any:
+    return pc.fill_null(pc.equal(table[column].cast(pa.string()), text), False)
+
+
+def _is_other_than(table: pa.Table, column: str, text: str) -> Any:
+    return pc.fill_null(pc.not_equal(table[column].cast(pa.string()), text), False)
+
+
+def _is_by_user(table: pa.Table) -> Any:
+    rule = table["rule"].cast(pa.string())
+    return pc.fill_null(pc.starts_with(rule, pattern=USER_RULE), False)
 
 
 def _with_family(table: pa.Table) -> pa.Table:

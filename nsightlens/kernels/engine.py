@@ -63,6 +63,7 @@ _LIBRARIES = {
 
 NO_RULE = Rule("", "", "other", "unknown", note="no word of the name says what the kernel computes")
 """What stands for a rule where none fits."""
+_NO_FAMILY = "what the name says belongs to none of the families"
 
 
 class Asker:
@@ -114,8 +115,15 @@ class Asker:
         return regex(pattern).search(self.plain_arguments)
 
     def match_name(self, pattern: str) -> re.Match[str] | None:
-        """Match the whole name."""
-        return regex(pattern).fullmatch(self.name.strip())
+        """Match the whole name, or else the kernel's own with its namespaces, or without."""
+        test = regex(pattern).fullmatch
+        found = test(self.name.strip()) or test(self.qualified)
+        return found or test(self.spelling.identifier)
+
+    @property
+    def qualified(self) -> str:
+        """The kernel's own identifier in its namespaces."""
+        return "::".join((*self.spelling.namespaces, self.spelling.identifier))
 
 
 class Decision(NamedTuple):
@@ -182,8 +190,14 @@ def described(name: str, spelling: Spelling, decided: Decision, fields: Fields) 
         head_dim,
         rule.also,
         rule.id,
-        rule.note,
+        rule.note or _missing(rule),
     )
+
+
+def _missing(rule: Rule) -> str:
+    if rule.family != "other":
+        return ""
+    return NO_RULE.note if rule.subtype in {"", "unknown"} else _NO_FAMILY
 
 
 def _all_groups(decided: Candidate, asker: Asker) -> dict[str, str]:

@@ -259,7 +259,7 @@ def head_size(groups: Mapping[str, str]) -> str:
     keys = _size(groups, "head_dim") or _size(groups, "head")
     values = _size(groups, "head_dim_v")
     if values and "head_dim_plus" in groups:
-        keys = values + int(groups["head_dim_plus"])
+        keys = values + _number(groups["head_dim_plus"])
     if not keys:
         return ""
     return str(keys) if values in {0, keys} else f"{keys}/{values}"
@@ -274,12 +274,19 @@ _FACTORS = {name: f"{name}_times" for name in _FRAGMENTS}
 
 def _size(groups: Mapping[str, str], name: str) -> int:
     if name in groups:
-        size = int(groups[name])
+        size = _number(groups[name])
     elif _FRAGMENTS[name] in groups:
-        size = 16 * int(groups[_FRAGMENTS[name]])
+        size = 16 * _number(groups[_FRAGMENTS[name]])
     else:
         return 0
-    return size * int(groups[_FACTORS[name]]) if _FACTORS[name] in groups else size
+    return size * _number(groups[_FACTORS[name]]) if _FACTORS[name] in groups else size
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # no number, in a group of a user's rule, or one of thousands of digits
+        return 0
 
 
 def _named_architecture(rule: Rule, groups: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ from nsightlens.kernels.fields import TYPE_TEXT, built_for, fields_of
 from nsightlens.kernels.frames import Frame, UnsteadyError, Vocabulary, frame_of, numbers_in
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rulebook import Candidate, named_groups, regex
-from nsightlens.kernels.shorten import numbers_told, short_name
+from nsightlens.kernels.shorten import LONGEST, numbers_told, short_name
 from nsightlens.kernels.spelling import Spelling, normal_text, parts_of, spelled
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ _MOST_LEAVES = 256
 _MOST_NAMES = 16384
 _MOST_KNOWN = 1024
 
-# What is asked: the whole name, the kernel's identifier, its arguments; then what it carries.
-_NAME, _IDENTIFIER, _ARGUMENTS, _CARRIED = range(4)
+# What is asked: the whole name, the kernel's identifier with and without its namespaces, its
+# arguments; then what it carries.
+_NAME, _QUALIFIED, _IDENTIFIER, _ARGUMENTS, _CARRIED = range(5)
 
 _Node = list[Any]
 """Target, test, and the nodes after no and yes, each a node, a leaf or None."""
@@ -120,7 +121,12 @@ class _Recorder(Asker):
         return self._ask(_ARGUMENTS, pattern, regex(pattern).search, self.plain_arguments)
 
     def match_name(self, pattern: str) -> re.Match[str] | None:
-        return self._ask(_NAME, pattern, regex(pattern).fullmatch, self.name.strip())
+        test = regex(pattern).fullmatch
+        return (
+            self._ask(_NAME, pattern, test, self.name.strip())
+            or self._ask(_QUALIFIED, pattern, test, self.qualified)
+            or self._ask(_IDENTIFIER, pattern, test, self.spelling.identifier)
+        )
 
 
 class _Leaf(NamedTuple):
@@ -174,7 +180,7 @@ class NameReader:
     """
 
     def __init__(self, book: Rulebook) -> None:
-        self._book = book
+        self.book = book
         self._vocabulary: Vocabulary | None = None
         self._mangled = MangledFrames()
         self._frames: dict[bytes, _LearnedFrame | None] = {}
@@ -193,10 +199,10 @@ class NameReader:
     def read_new(self, name: str) -> KernelName:
         """Do the same without looking among the names that were read before."""
         if len(name) > _LONGEST:
-            return kernel_of(name, spelled(name), self._book)
+            return kernel_of(name, spelled(name), self.book)
         text = normal_text(name, self._mangled.demangled)
         if not text.isascii():
-            return kernel_of(name, parts_of(text), self._book)
+            return kernel_of(name, parts_of(text), self.book)
         key = frame_of(text)
         try:
             frame = self._frames[key]
@@ -204,15 +210,15 @@ class NameReader:
             if len(self._frames) >= _MOST_FRAMES:
                 self._frames.clear()
             self._frames[key] = None  # learned from when it comes again
-            return kernel_of(name, parts_of(text), self._book)
+            return kernel_of(name, parts_of(text), self.book)
         if frame is None:
-            frame = self._frames[key] = _LearnedFrame(text, self._book, self._words())
+            frame = self._frames[key] = _LearnedFrame(text, self.book, self._words())
         return frame.read(name, text)
 
     def _words(self) -> Vocabulary:
         if self._vocabulary is None:
-            first = [one.rule for one, _ in self._book.first]
-            self._vocabulary = Vocabulary([*first, *self._book.rules])
+            first = [one.rule for one, _ in self.book.first]
+            self._vocabulary = Vocabulary([*first, *self.book.rules])
         return self._vocabulary
 
 
@@ -220,7 +226,7 @@ class _LearnedFrame:
     """The names of one frame."""
 
     def __init__(self, text: str, book: Rulebook, vocabulary: Vocabulary) -> None:
-        self._book = book
+        self.book = book
         self._trees: dict[tuple[str | int, ...], Any] = {}
         self._leaf_count = 0
         try:
@@ -231,12 +237,12 @@ class _LearnedFrame:
     def read(self, name: str, text: str) -> KernelName:
         frame = self._frame
         if frame is None:
-            return kernel_of(name, parts_of(text), self._book)
+            return kernel_of(name, parts_of(text), self.book)
         numbers = numbers_in(text)
         try:
             key = frame.key(numbers, len(text))
         except UnsteadyError:
-            return kernel_of(name, parts_of(text), self._book)
+            return kernel_of(name, parts_of(text), self.book)
         node = self._trees.get(key)
         matches = []
         texts: dict[int, str] = {}
@@ -261,6 +267,9 @@ class _LearnedFrame:
             return frame.plain_arguments.fill(numbers)
         if target == _NAME:
             return name.strip()
+        if target == _QUALIFIED:
+            parts = (*frame.namespaces, frame.identifier)
+            return "::".join([part.fill(numbers) for part in parts])
         template = frame.carried[target - _CARRIED]
         assert template is not None
         return template.fill(numbers)
@@ -287,7 +296,8 @@ class _LearnedFrame:
         found = known.get(key)
         if found is None:
             kernel, way = self._described(name, leaf, numbers, (shape, reads, arch))
-            if way == leaf.way:
+            # What is shown by its name says nothing of another one.
+            if way == leaf.way and kernel.short_name != " ".join(name.split())[:LONGEST]:
                 if len(known) >= _MOST_KNOWN:
                     known.clear()
                 known[key] = kernel[1:]
@@ -333,13 +343,13 @@ class _LearnedFrame:
         frame = self._frame
         assert frame is not None
         if self._leaf_count >= _MOST_LEAVES:
-            return kernel_of(name, spelling, self._book)
+            return kernel_of(name, spelling, self.book)
         self._leaf_count += 1
-        recorder = _Recorder(name, spelling, self._book, frame, numbers)
+        recorder = _Recorder(name, spelling, self.book, frame, numbers)
         try:
             leaf = _leaf_of(recorder, decide(recorder), is_long=len(text) > TYPE_TEXT)
         except UnsteadyError:
-            return kernel_of(name, spelling, self._book)
+            return kernel_of(name, spelling, self.book)
         self._trees[key] = _grown(self._trees.get(key), recorder.asked, leaf)
         return self._result(name, leaf, numbers, [one.found for one in recorder.asked])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FAMILIES", "PHASES", "KernelName"]
+__all__ = ["FAMILIES", "PHASES", "USER_RULE", "KernelName"]
 
 FAMILIES: tuple[str, ...] = (
     "attention",
@@ -32,6 +32,9 @@ FAMILIES: tuple[str, ...] = (
 
 PHASES: tuple[str, ...] = ("decode", "prefill", "mixed", "train_bwd", "unknown", "n/a")
 """Phases that the name of an attention kernel can settle; ``n/a`` for every other family."""
+
+USER_RULE = "user."
+"""What the identifiers of a user's rules begin with in results."""
 
 
 class KernelName(NamedTuple):
@@ -65,9 +68,10 @@ class KernelName(NamedTuple):
     also
         Further families of a fused or ambiguous kernel.
     rule
-        Identifier of the rule that decided; empty where none did.
+        Identifier of the rule that decided; empty where none did. Those of a user's rules begin
+        with ``user.``.
     note
-        What is missing or uncertain, as one clause.
+        What is missing or uncertain, as one clause; never empty where the family is ``other``.
     """
 
     name: str

@@ -10,8 +10,9 @@ from nsightlens.kernels.rulebook import built_in_rulebook
 
 if TYPE_CHECKING:
     from nsightlens.kernels.model import KernelName
+    from nsightlens.kernels.user_rules import UserRules
 
-__all__ = ["built_in_reader", "parse_kernel_name"]
+__all__ = ["built_in_reader", "parse_kernel_name", "reader_of"]
 
 
 @cache
@@ -20,13 +21,20 @@ def built_in_reader() -> NameReader:
     return NameReader(built_in_rulebook())
 
 
-def parse_kernel_name(name: str) -> KernelName:
+def reader_of(rules: UserRules | None) -> NameReader:
+    """Return what reads names by a user's rules, or by the built-in ones alone."""
+    return built_in_reader() if rules is None else rules.reader
+
+
+def parse_kernel_name(name: str, rules: UserRules | None = None) -> KernelName:
     """Say what a kernel is from its name alone.
 
     Parameters
     ----------
     name
         The name in any spelling: demangled by any profiler, mangled, Triton, Inductor.
+    rules
+        Rules to be asked before the built-in ones; see `nsightlens.kernels.read_user_rules`.
 
     Returns
     -------
@@ -39,4 +47,4 @@ def parse_kernel_name(name: str) -> KernelName:
     >>> kernel.family, kernel.dtypes, kernel.tile
     ('gemm', ('bf16',), '128x256x64')
     """
-    return built_in_reader().read(name)
+    return reader_of(rules).read(name)

@@ -11,18 +11,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nsightlens.kernels.fields import cpp_type_word
+from nsightlens.kernels.model import USER_RULE
 from nsightlens.kernels.spelling import plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nsightlens.kernels.fields import Fields
+    from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.rulebook import Candidate
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["LONGEST", "numbers_told", "short_name"]
+__all__ = ["LONGEST", "SHORT_NAME_FIELDS", "numbers_told", "short_name"]
 
 LONGEST = 40
+
+SHORT_NAME_FIELDS = ("tile", "head_size", "dtypes", "phase", "subject")
+"""What the format of a rule's short name may hold beside its named groups."""
 
 # The same in every tool's spelling.
 _TOLD = {"false": "0", "true": "1"}
@@ -56,7 +61,7 @@ def short_name(
     if spelling.namespaces == ("cuda",):
         return _cut(spelling.parameters.partition("(")[0].strip(" []"))
     rule, _, subject = decided
-    if rule.short and ("tile_m" in groups or "subject" in rule.short):
+    if _has_format(rule, groups):
         return _cut(_formatted(rule.short, groups, subject, fields))
     if spelling.arguments and rule.id.startswith("aten"):
         carried = subject if subject != spelling.identifier else _functor(spelling.arguments)
@@ -72,6 +77,12 @@ def short_name(
     return _cut(subject, f"<{details}>" if details else "")
 
 
+def _has_format(rule: Rule, groups: Mapping[str, str]) -> bool:
+    """Return whether the format of a rule applies: many are only worth it with a tile."""
+    is_fit = "tile_m" in groups or "subject" in rule.short or rule.id.startswith(USER_RULE)
+    return is_fit and bool(rule.short)
+
+
 def numbers_told(
     spelling: Spelling, decided: Candidate, groups: Mapping[str, str], fields: Fields
 ) -> tuple[bool, bool]:
@@ -85,7 +96,7 @@ def numbers_told(
         As in `short_name`.
     """
     rule, _, subject = decided
-    if rule.short and ("tile_m" in groups or "subject" in rule.short):
+    if _has_format(rule, groups):
         return "subject" in rule.short, False
     if rule.id.startswith("aten"):
         functor = subject if subject != spelling.identifier else _functor(spelling.arguments)
