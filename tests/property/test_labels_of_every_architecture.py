@@ -18,6 +18,7 @@ from support.architectures import (
     work_done,
 )
 from support.removal import broken_by_removal
+from support.rooflines import with_columns
 from support.stores import report_of
 
 from nsightlens.analysis import classify
@@ -30,10 +31,53 @@ COMPUTE = ("fp32", "fp64", "fp16", "tensor")
 COMPUTE_ACTIVE = ("issue", "fma", "heavy", "alu", "fp64", "fp16", "tensor", "xu")
 
 
+SAME = (
+    "bound",
+    "limiter",
+    "roofline_bound",
+    "regime",
+    "evidence",
+    "confidence",
+    "clock_dependent",
+    "nvidia_verdict",
+)
+EQUAL = (
+    "limiter_fraction",
+    "bound_ratio",
+    "arithmetic_intensity_flop_per_byte",
+    "ridge_point_flop_per_byte",
+    "ridge_point_boost_flop_per_byte",
+)
+
+
 def labels_of(*metrics: Metrics) -> list[dict[str, Any]]:
     """Return the label of each launch."""
     rows: list[dict[str, Any]] = classify(report_of(*metrics)).labels.to_pylist()
     return rows
+
+
+def annotated(metrics: Metrics, flop: float, transferred: float) -> dict[str, Any]:
+    """Return the label of a launch whose range says what its shape needs."""
+    report = with_columns(
+        report_of(metrics),
+        nvtx_path=[f"nsightlens@op v1 name=fc flop={flop} bytes={transferred}"],
+        kernel_name=["cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8"],
+    )
+    (row,) = classify(report).labels.to_pylist()
+    label: dict[str, Any] = row
+    return label
+
+
+def faster(metrics: Metrics, factor: float) -> Metrics:
+    """Return the launch on a device of which every clock is higher."""
+    scaled = dict(metrics)
+    for name, value in metrics.items():
+        if name.endswith(("per_second", "clock_rate")):
+            assert isinstance(value, (int, float))
+            scaled[name] = float(value) * factor
+    duration = metrics["gpu__time_duration.sum"]
+    assert isinstance(duration, float)
+    return scaled | {"gpu__time_duration.sum": duration / factor}
 
 
 def number(value: float | None) -> float:
@@ -47,36 +91,40 @@ def test_labels_do_not_change_when_all_clocks_scale_together(
     metrics: Metrics, factor: float
 ) -> None:
     """SM, L2 and DRAM clock, rates and attributes up, duration down: the same label."""
-    faster = dict(metrics)
-    for name, value in metrics.items():
-        if name.endswith(("per_second", "clock_rate")):
-            assert isinstance(value, (int, float))
-            faster[name] = float(value) * factor
-    duration = metrics["gpu__time_duration.sum"]
-    assert isinstance(duration, float)
-    faster["gpu__time_duration.sum"] = duration / factor
     # Each in a report of its own: in one report, another clock lowers confidence.
-    (before,), (after,) = labels_of(metrics), labels_of(faster)
-    for name in (
-        "bound",
-        "limiter",
-        "roofline_bound",
-        "regime",
-        "evidence",
-        "confidence",
-        "clock_dependent",
-        "nvidia_verdict",
-    ):
-        assert after[name] == before[name], name
-    for name in (
-        "limiter_fraction",
-        "bound_ratio",
-        "arithmetic_intensity_flop_per_byte",
-        "ridge_point_flop_per_byte",
-        "ridge_point_boost_flop_per_byte",
-    ):
+    (before,), (after,) = labels_of(metrics), labels_of(faster(metrics, factor))
+    check_same(before, after)
+
+
+def check_same(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Hold two labels equal."""
+    assert {name: after[name] for name in SAME} == {name: before[name] for name in SAME}
+    for name in EQUAL:
         expected = pytest.approx(number(before[name]), rel=1e-9, nan_ok=True)
         assert number(after[name]) == expected, name
+
+
+shapes = st.floats(-1.0, 5.0).map(lambda exponent: 10.0**exponent)
+
+
+@given(st.sampled_from(sorted(CHIPS)), shapes, st.floats(0.01, 1.0), st.floats(0.3, 3.0), st.data())
+@settings(max_examples=60)
+def test_labels_of_annotated_shapes_keep_the_same_promises(
+    cc: str, intensity: float, share: float, factor: float, data: st.DataObject
+) -> None:
+    """Faster clocks, a removed metric, more operations: with nothing measured but the duration."""
+    metrics = configured(cc)
+    transferred = share * 1e9
+    label = annotated(metrics, intensity * transferred, transferred)
+    check_same(label, annotated(faster(metrics, factor), intensity * transferred, transferred))
+    removed = data.draw(st.sets(st.sampled_from(sorted(metrics)), min_size=1))
+    left = {name: value for name, value in metrics.items() if name not in removed}
+    less = annotated(left, intensity * transferred, transferred)
+    assert broken_by_removal(label, less) == ""
+    more = annotated(metrics, 10 * intensity * transferred, transferred)
+    order = ("memory", "unknown", "compute")
+    for name in ("bound", "roofline_bound"):
+        assert order.index(more[name]) >= order.index(label[name])
 
 
 @given(launches(("counters", "throughput", "aggregates")), st.data())
