@@ -14,10 +14,12 @@ from nsightlens.kernels.model import USER_RULE
 from nsightlens.kernels.parse import reader_of
 
 if TYPE_CHECKING:
+    from nsightlens.kernels.model import KernelName
     from nsightlens.kernels.user_rules import UserRules
 
 __all__ = ["parse_kernel_names", "parse_launch_kernels"]
 
+_AT_ONCE = 100_000
 _FIELDS = ("short_name", "family", "subtype", "phase", "dtypes", "rule")
 
 
@@ -44,16 +46,25 @@ def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
     ['norm']
     """
     column = _encoded(names)
-    read = reader_of(rules).read
-    parsed = [None if name is None else read(name) for name in column.dictionary.to_pylist()]
+    texts: dict[str, list[str | None]] = {field: [] for field in _FIELDS}
+    for start in range(0, len(column.dictionary), _AT_ONCE):
+        # In parts: what is read from a name takes ten times the room of what is kept of it.
+        kernels = _parsed(column.dictionary[start : start + _AT_ONCE].to_pylist(), rules)
+        for field, found in texts.items():
+            found.extend(None if one is None else _text(getattr(one, field)) for one in kernels)
     table = {}
-    for field in _FIELDS:
-        texts = [None if kernel is None else _text(getattr(kernel, field)) for kernel in parsed]
-        distinct = pa.array(texts, pa.string()).dictionary_encode()
+    for field, found in texts.items():
+        distinct = pa.array(found, pa.string()).dictionary_encode()
         table[field] = pa.DictionaryArray.from_arrays(
             distinct.indices.take(column.indices), distinct.dictionary
         )
     return pa.table(table)
+
+
+def _parsed(names: list[str | None], rules: UserRules | None) -> list[KernelName | None]:
+    told = [name for name in names if name is not None]
+    kernels = iter(reader_of(rules).read_all(told))
+    return [None if name is None else next(kernels) for name in names]
 
 
 def _encoded(names: Any) -> Any:

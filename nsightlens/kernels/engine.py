@@ -156,7 +156,8 @@ def kernel_of(name: str, spelling: Spelling, book: Rulebook) -> KernelName:
     """
     decided = decide(Asker(name, spelling, book))
     fields = fields_of(decided.candidate.rule, decided.groups, unnamed_fields(decided, spelling))
-    return described(name, spelling, decided, fields)
+    short = short_name(spelling, decided.candidate, decided.groups, fields)
+    return described(name, short, decided.candidate.rule, fields)
 
 
 def unnamed_fields(decided: Decision, spelling: Spelling) -> Fields:
@@ -170,11 +171,8 @@ def unnamed_fields(decided: Decision, spelling: Spelling) -> Fields:
     )
 
 
-def described(name: str, spelling: Spelling, decided: Decision, fields: Fields) -> KernelName:
+def described(name: str, short: str, rule: Rule, fields: Fields) -> KernelName:
     """Put together all that is known."""
-    candidate = decided.candidate
-    rule = candidate.rule
-    short = short_name(spelling, candidate, decided.groups, fields)
     dtypes, phase, library, arch, tile, head_dim = fields
     return KernelName(
         name,

@@ -10,7 +10,7 @@ at a fraction of the cost: `tests/property/test_learned_names.py` holds the two 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nsightlens.kernels.demangle import MangledFrames
 from nsightlens.kernels.engine import (
@@ -26,17 +26,18 @@ from nsightlens.kernels.fields import TYPE_TEXT, built_for, fields_of
 from nsightlens.kernels.frames import Frame, UnsteadyError, Vocabulary, frame_of, numbers_in
 from nsightlens.kernels.model import KernelName
 from nsightlens.kernels.rulebook import Candidate, named_groups, regex
-from nsightlens.kernels.shorten import LONGEST, numbers_told, short_name
+from nsightlens.kernels.shorten import short_name, told_by
 from nsightlens.kernels.spelling import Spelling, normal_text, parts_of, spelled
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nsightlens.kernels.fields import Fields
     from nsightlens.kernels.frames import Template
     from nsightlens.kernels.rule import Rule
     from nsightlens.kernels.rulebook import Rulebook
+    from nsightlens.kernels.shorten import Told
 
 __all__ = ["NameReader"]
 
@@ -46,12 +47,13 @@ _MOST_FRAMES = 32768
 # Of one frame; a frame whose names are all different in what matters is not worth more memory.
 _MOST_LEAVES = 256
 _MOST_NAMES = 16384
-_MOST_KNOWN = 1024
+_MOST_KNOWN = 128
 
 # What is asked: the whole name, the kernel's identifier with and without its namespaces, its
 # arguments; then what it carries.
 _NAME, _QUALIFIED, _IDENTIFIER, _ARGUMENTS, _CARRIED = range(5)
 
+_Kept = TypeVar("_Kept", "_LearnedFrame", None)
 _Node = list[Any]
 """Target, test, and the nodes after no and yes, each a node, a leaf or None."""
 
@@ -149,7 +151,9 @@ class _Leaf(NamedTuple):
     unnamed
         The fields but for what the groups say.
     told
-        Numbers that the short name tells beside the groups.
+        Where the short name comes from.
+    shown
+        Numbers that it shows from there.
     way
         How the short name was made; it tells other numbers where it is made another way.
     known
@@ -165,7 +169,8 @@ class _Leaf(NamedTuple):
     arch_at: int
     spelling: Spelling
     unnamed: Fields
-    told: tuple[int, ...]
+    told: Told
+    shown: tuple[int, ...]
     way: tuple[bool, bool]
     known: dict[Any, tuple[Any, ...]] | None
 
@@ -198,22 +203,60 @@ class NameReader:
 
     def read_new(self, name: str) -> KernelName:
         """Do the same without looking among the names that were read before."""
-        if len(name) > _LONGEST:
+        text = self._steady_text(name)
+        if text is None:
             return kernel_of(name, spelled(name), self.book)
-        text = normal_text(name, self._mangled.demangled)
-        if not text.isascii():
-            return kernel_of(name, parts_of(text), self.book)
         key = frame_of(text)
-        try:
-            frame = self._frames[key]
-        except KeyError:
-            if len(self._frames) >= _MOST_FRAMES:
-                self._frames.clear()
-            self._frames[key] = None  # learned from when it comes again
-            return kernel_of(name, parts_of(text), self.book)
+        frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = _LearnedFrame(text, self.book, self._words())
+            if key not in self._frames:
+                self._keep(key, None)  # learned from when it comes again
+                return kernel_of(name, parts_of(text), self.book)
+            frame = self._keep(key, _LearnedFrame(text, self.book, self._words()))
         return frame.read(name, text)
+
+    def read_all(self, names: Sequence[str]) -> list[KernelName]:
+        """Read names frame by frame, which takes half the time: what one needs is at hand.
+
+        Parameters
+        ----------
+        names
+            Names, each of them once.
+        """
+        kernels: list[Any] = [None] * len(names)
+        texts: list[str | None] = [self._steady_text(name) for name in names]
+        places: dict[bytes, list[int]] = {}
+        for i, text in enumerate(texts):
+            if text is None:
+                kernels[i] = kernel_of(names[i], spelled(names[i]), self.book)
+            else:
+                places.setdefault(frame_of(text), []).append(i)
+        for key, same in places.items():
+            frame = self._frames.get(key)
+            first = texts[same[0]] or ""
+            if frame is None and len(same) > 1:
+                frame = self._keep(key, _LearnedFrame(first, self.book, self._words()))
+            if frame is None:
+                kernels[same[0]] = kernel_of(names[same[0]], parts_of(first), self.book)
+                continue
+            for i in same:
+                kernels[i] = frame.read(names[i], texts[i] or "")
+        return kernels
+
+    def _steady_text(self, name: str) -> str | None:
+        """Return the text of a name, or None where its frame would not hold for other names."""
+        if len(name) > _LONGEST:
+            return None
+        text = normal_text(name, self._mangled.demangled)
+        if text.isascii() or not any(letter.isnumeric() for letter in text if letter > "\x7f"):
+            return text
+        return None
+
+    def _keep(self, key: bytes, frame: _Kept) -> _Kept:
+        if len(self._frames) >= _MOST_FRAMES:
+            self._frames.clear()
+        self._frames[key] = frame
+        return frame
 
     def _words(self) -> Vocabulary:
         if self._vocabulary is None:
@@ -291,13 +334,12 @@ class _LearnedFrame:
             shape and shape.groups(),
             reads and reads.groups(),
             arch,
-            *[numbers[i] for i in leaf.told],
+            *[numbers[i] for i in leaf.shown],
         )
         found = known.get(key)
         if found is None:
-            kernel, way = self._described(name, leaf, numbers, (shape, reads, arch))
-            # What is shown by its name says nothing of another one.
-            if way == leaf.way and kernel.short_name != " ".join(name.split())[:LONGEST]:
+            kernel, is_alike = self._described(name, leaf, numbers, (shape, reads, arch))
+            if is_alike:
                 if len(known) >= _MOST_KNOWN:
                     known.clear()
                 known[key] = kernel[1:]
@@ -310,7 +352,7 @@ class _LearnedFrame:
         leaf: _Leaf,
         numbers: tuple[str, ...],
         found: tuple[re.Match[str] | None, re.Match[str] | None, str],
-    ) -> tuple[KernelName, tuple[bool, bool]]:
+    ) -> tuple[KernelName, bool]:
         frame = self._frame
         assert frame is not None
         shape, reads, arch = found
@@ -319,8 +361,6 @@ class _LearnedFrame:
             groups = {**groups, **named_groups(reads)}
         _, namespaces, arguments, parameters = leaf.spelling
         identifier = frame.identifier.fill(numbers)
-        if not frame.arguments.is_fixed:
-            arguments = frame.arguments.fill(numbers)
         subject = leaf.subject
         if subject is None:
             subject = identifier
@@ -328,13 +368,13 @@ class _LearnedFrame:
             subject = subject.fill(numbers)
         unnamed = leaf.unnamed._replace(arch="sm" + arch) if arch else leaf.unnamed
         fields = fields_of(leaf.rule, groups, unnamed)
-        kernel = described(
-            name,
-            Spelling(identifier, namespaces, arguments, parameters),
-            Decision(Candidate(leaf.rule, groups, subject), groups),
-            fields,
-        )
-        return kernel, _way(groups, fields)
+        way = _way(groups, fields)
+        if not (frame.arguments.is_fixed or (leaf.told.arguments == "none" and way == leaf.way)):
+            arguments = frame.arguments.fill(numbers)
+        spelling = Spelling(identifier, namespaces, arguments, parameters)
+        short = short_name(spelling, Candidate(leaf.rule, groups, subject), groups, fields)
+        # What is shown by its name says nothing of another one.
+        return described(name, short, leaf.rule, fields), bool(short) and way == leaf.way
 
     def _learn(
         self, name: str, text: str, numbers: tuple[str, ...], key: tuple[str | int, ...]
@@ -366,7 +406,10 @@ def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf
         raise UnsteadyError
     unnamed = unnamed_fields(decision, spelling)
     fields = fields_of(rule, groups, unnamed)
-    told = _told(recorder, decision, subject, fields)
+    told = told_by(spelling, candidate, groups, fields)
+    shown = _shown(recorder, subject, told)
+    # Names that share all of the numbers that are shown are not to be expected.
+    is_shared = len(shown) <= len(recorder.numbers) // 2
     return _Leaf(
         rule,
         subject,
@@ -377,9 +420,10 @@ def _leaf_of(recorder: _Recorder, decision: Decision, *, is_long: bool) -> _Leaf
         -1 if is_long else _architecture_at(recorder, unnamed.arch),
         spelling,
         unnamed,
-        told or (),
+        told,
+        shown,
         _way(groups, fields),
-        {} if told is not None and len(told) <= len(recorder.numbers) // 2 else None,
+        {} if is_shared else None,
     )
 
 
@@ -387,23 +431,17 @@ def _way(groups: dict[str, str], fields: Fields) -> tuple[bool, bool]:
     return "tile_m" in groups, bool(fields.head_dim)
 
 
-def _told(
-    recorder: _Recorder, decision: Decision, subject: Template | str | None, fields: Fields
-) -> tuple[int, ...] | None:
-    """Return which numbers the short name may tell beside the groups; None for all of the name."""
-    frame, spelling = recorder.frame, recorder.spelling
-    candidate, groups, _ = decision
-    if not short_name(spelling, candidate, groups, fields):
-        return None  # it is shown by its name
-    by_identifier, by_arguments = numbers_told(spelling, candidate, groups, fields)
-    told: list[int] = []
-    if by_identifier:
-        told.extend(range(frame.identifier.start, frame.identifier.stop))
+def _shown(recorder: _Recorder, subject: Template | str | None, told: Told) -> tuple[int, ...]:
+    frame = recorder.frame
+    shown: list[int] = []
+    if told.identifiers:
+        shown.extend(range(frame.identifier.start, frame.identifier.stop))
         if subject is not None and not isinstance(subject, str):
-            told.extend(range(subject.start, subject.stop))
-    if by_arguments:
-        told.extend(range(frame.arguments.start, frame.arguments.stop))
-    return tuple(dict.fromkeys(told))
+            shown.extend(range(subject.start, subject.stop))
+    arguments = range(frame.arguments.start, frame.arguments.stop)
+    if told.arguments != "none":
+        shown.extend(arguments if told.arguments == "all" else arguments[:1])
+    return tuple(dict.fromkeys(shown))
 
 
 def _architecture_at(recorder: _Recorder, arch: str) -> int:

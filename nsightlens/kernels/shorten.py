@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nsightlens.kernels.fields import cpp_type_word
 from nsightlens.kernels.model import USER_RULE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nsightlens.kernels.rulebook import Candidate
     from nsightlens.kernels.spelling import Spelling
 
-__all__ = ["LONGEST", "SHORT_NAME_FIELDS", "numbers_told", "short_name"]
+__all__ = ["LONGEST", "SHORT_NAME_FIELDS", "Told", "short_name", "told_by"]
 
 LONGEST = 40
 
@@ -83,12 +83,17 @@ def _has_format(rule: Rule, groups: Mapping[str, str]) -> bool:
     return is_fit and bool(rule.short)
 
 
-def numbers_told(
-    spelling: Spelling, decided: Candidate, groups: Mapping[str, str], fields: Fields
-) -> tuple[bool, bool]:
-    """Return whether the short name depends on the text of the identifiers, of the arguments.
+class Told(NamedTuple):
+    """Which text a short name comes from, beside the groups of the rule and the fields."""
 
-    It then tells numbers of theirs that are not in the groups.
+    identifiers: bool
+    arguments: Literal["none", "first number", "all"]
+
+
+def told_by(
+    spelling: Spelling, decided: Candidate, groups: Mapping[str, str], fields: Fields
+) -> Told:
+    """Return which numbers of a name its short name may tell.
 
     Parameters
     ----------
@@ -97,15 +102,17 @@ def numbers_told(
     """
     rule, _, subject = decided
     if _has_format(rule, groups):
-        return "subject" in rule.short, False
+        return Told("subject" in rule.short, "none")
     if rule.id.startswith("aten"):
         functor = subject if subject != spelling.identifier else _functor(spelling.arguments)
         if functor:
-            has_width = spelling.identifier.startswith("vectorized")
-            return True, has_width or any(letter.isdigit() for letter in functor)
+            if any(letter.isdigit() for letter in functor):
+                return Told(identifiers=True, arguments="all")
+            is_wide = spelling.identifier.startswith("vectorized")
+            return Told(identifiers=True, arguments="first number" if is_wide else "none")
     is_own = subject == spelling.identifier and not fields.head_dim
     is_plain = _plain_arguments().fullmatch(plain_numbers(spelling.arguments)) is not None
-    return True, is_own and is_plain
+    return Told(identifiers=True, arguments="all" if is_own and is_plain else "none")
 
 
 def _whole_arguments(arguments: str, room: int) -> str:
@@ -136,7 +143,8 @@ def _formatted(template: str, groups: Mapping[str, str], subject: str, fields: F
         "subject": subject,
     }
     pieces = _pieces(template)
-    filled = [known.get(piece, "") if i % 2 else piece for i, piece in enumerate(pieces)]
+    filled = list(pieces)
+    filled[1::2] = [known.get(name, "") for name in pieces[1::2]]
     return " ".join("".join(filled).split())
 
 
@@ -193,8 +201,8 @@ def _vehicle_and_functor(spelling: Spelling, functor: str, dtypes: tuple[str, ..
 
 def _cut(text: str, suffix: str = "") -> str:
     room = LONGEST - len(suffix)
-    if len(text) > room:
-        text = re.sub(r"_?[kK]ernel$", "", text)
+    if len(text) > room and text.endswith(("kernel", "Kernel")):
+        text = text[:-6].removesuffix("_")
     if len(text) <= room:
         return text + suffix
     if room < 12:

@@ -44,9 +44,9 @@ def test_a_repeated_name_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
     parsed = []
 
     class Counting:
-        def read(self, name: str) -> KernelName:
-            parsed.append(name)
-            return parse_kernel_name(name)
+        def read_all(self, names: list[str]) -> list[KernelName]:
+            parsed.extend(names)
+            return [parse_kernel_name(name) for name in names]
 
     monkeypatch.setattr(columns, "reader_of", lambda _: Counting())
     parse_kernel_names(pa.array(["a_gemm", "softmax"] * 500))
