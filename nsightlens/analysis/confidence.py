@@ -15,6 +15,7 @@ from nsightlens.analysis.label import (
     THROUGHPUT,
     UNKNOWN,
     Decision,
+    classical_bound,
 )
 from nsightlens.analysis.phrase import choose, concat, digits, percent, sentence, when
 from nsightlens.analysis.resource_words import RESOURCE_WORDS
@@ -46,6 +47,7 @@ _NO_PEAK = "the peak of the instructions that did the work is not known"
 _BY_TRAFFIC = "DRAM is by L2-to-memory traffic: this GPU has no DRAM counters"
 _PARTITION = "the GPU is a part of one (MIG), and its share of the DRAM peak is not known"
 _COUNTED_TYPES = [row for row, name in enumerate(FLOP_RESOURCES) if name not in ("tensor", "fp16")]
+_NO_BYTES = f"DRAM bytes were not counted, add {_section('dram_bytes')}"
 _NO_FLOP = f"FLOP were not counted, add {_section('fp32_flop_count')}"
 
 
@@ -186,6 +188,10 @@ def _why_roofline_is_open(usage: Usage) -> Any:
     low, high = usage.flop_low_ns[_COUNTED_TYPES], usage.flop_high_ns[_COUNTED_TYPES]
     is_open = np.asarray((high > low * thresholds.EXPLAINED_AGGREGATE).any(axis=0))
     counted = pc.if_else(number_array(is_open), _NO_PEAK, _NO_FP16)
+    # By the percentage of DRAM it would be decided, if that were what its bytes need.
+    times = (usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0), usage.dram_ns)
+    is_by_percentage = ~usage.is_dram_counted & (classical_bound(*times) != UNKNOWN)
+    counted = pc.if_else(number_array(is_by_percentage), _NO_BYTES, counted)
     lacking = pc.if_else(number_array(usage.has_flop_counts), counted, _NO_FLOP)
     no_dram = pc.if_else(
         number_array(has_some), "DRAM was not measured in every launch", "DRAM was not measured"

@@ -125,7 +125,7 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
     rows = np.arange(len(usage))
     flop = _FlopTime(usage.flop_low_ns.max(axis=0), usage.flop_high_ns.max(axis=0))
     flop_resource = largest_flop(usage)
-    roofline = classical_bound(flop.low, flop.high, usage.dram_ns)
+    roofline = _roofline_bound(flop, usage)
     ridge = _quotient(flat_roof(usage, flop_resource), usage.peak_per_s[INDEX["dram"]])
     top = np.fmax(compute, memory)
     return Decision(
@@ -255,6 +255,20 @@ def classical_bound(
     is_memory = (level_ns > 0) & ~_is_at_least(flop_high_ns, level_ns) & ~np.isnan(flop_high_ns)
     is_compute = (flop_low_ns > 0) & _is_at_least(flop_low_ns, level_ns)
     return np.where(is_memory, MEMORY, np.where(is_compute, COMPUTE, UNKNOWN)).astype(np.int8)
+
+
+def _roofline_bound(flop: _FlopTime, usage: Usage) -> NDArray[np.int8]:
+    """Return the classical answer; where bytes were not counted, the one that holds for all.
+
+    A percentage of the DRAM peak is the largest of several counters, so that there may have been
+    fewer bytes, down to where the two contradict each other.
+    """
+    overstated = np.where(usage.is_dram_counted, 1.0, thresholds.DISAGREEMENT)
+    by_most, by_least = (
+        classical_bound(flop.low, flop.high, dram_ns)
+        for dram_ns in (usage.dram_ns, usage.dram_ns / overstated)
+    )
+    return np.where(by_most == by_least, by_most, UNKNOWN).astype(np.int8)
 
 
 def _clock_dependent(

@@ -48,7 +48,7 @@ CHIPS = {
     "8.0": Chip("NVIDIA A100-SXM4-40GB", 108, 1_410_000, 1_215_000, 5120),
     "8.6": Chip("NVIDIA GeForce RTX 3090", 82, 1_695_000, 9_751_000, 384),
     "8.7": Chip("GA10B", 16, 1_300_000, 1_300_000, 256),
-    "8.9": Chip("NVIDIA L4", 58, 2_040_000, 6_251_000, 192),
+    "8.9": Chip("NVIDIA L40S", 142, 2_520_000, 9_001_000, 384),
     "9.0": Chip("NVIDIA H100 80GB HBM3", 132, 1_980_000, 2_619_000, 5120),
     "10.0": Chip("NVIDIA B200", 148, 1_965_000, 3_996_000, 7680),
     "10.3": Chip("NVIDIA B300", 148, 2_032_000, 3_996_000, 7680),
@@ -103,6 +103,9 @@ percents = st.integers(0, 1_000).map(lambda n: n / 1_000)
 overheads = st.integers(1_000, 2_000).map(lambda n: n / 1_000)
 
 
+limits = st.sampled_from([0.05, 0.3, 0.6, 1.0])
+
+
 class Work(NamedTuple):
     """What a launch did, as fractions of the duration [1]: needed, and active where longer."""
 
@@ -113,7 +116,7 @@ class Work(NamedTuple):
 @st.composite
 def work_done(draw: st.DrawFn, cc: str) -> Work:
     """Draw what a launch did."""
-    limit = draw(st.sampled_from([0.05, 0.3, 0.6, 1.0]))
+    limit, of_memory = draw(limits), draw(limits)
     needed = {name: limit * draw(percents) / 2 for name in ("fp32", "fp64", "fp16")}
     busy = {name: value * draw(overheads) for name, value in needed.items()}
     integer = limit * draw(percents) / 2
@@ -124,7 +127,8 @@ def work_done(draw: st.DrawFn, cc: str) -> Work:
     scale = max(1.0, heavy)
     light, heavy = light / scale, heavy / scale
     needed |= {name: needed[name] / scale for name in ("fp32", "fp16")}
-    active = {name: limit * draw(percents) for name in ("issue", "alu", "xu", "dram", "l2", "l1")}
+    active = {name: limit * draw(percents) for name in ("issue", "alu", "xu")}
+    active |= {name: of_memory * draw(percents) for name in ("dram", "l2", "l1")}
     # L1 takes in what the load/store pipe sends, but on Volta, where the pipe can be busier.
     most = min(1.0, active["l1"] * (1.3 if cc in ("7.0", "7.2") else 1.0))
     active |= {"fp64": busy["fp64"], "lsu": most * draw(percents)}
@@ -135,7 +139,9 @@ def work_done(draw: st.DrawFn, cc: str) -> Work:
     else:
         active |= {"fma": (light + heavy) / 2, "heavy": heavy}
     active["tensor"] = limit * draw(percents)
-    needed |= {"dram": active["dram"], "tensor": active["tensor"] / draw(overheads)}
+    # The percentage of DRAM is the largest of several counters, its bytes are another.
+    needed["dram"] = active["dram"] / draw(st.sampled_from([1.0, 1.0, 1.05, 1.2]))
+    needed["tensor"] = active["tensor"] / draw(overheads)
     return Work(needed, active)
 
 

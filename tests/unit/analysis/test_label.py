@@ -207,18 +207,18 @@ def test_the_basic_set_gives_throughput_evidence() -> None:
 @pytest.mark.parametrize(
     ("pipe", "percent", "roofline"),
     [
-        ("fma", 9.0, "memory"),
+        ("fma", 7.9, "memory"),
         ("fma", 90.0, "unknown"),
-        ("fp64", 9.0, "memory"),
+        ("fp64", 7.9, "memory"),
         ("fp64", 90.0, "unknown"),
-        ("tensor", 9.0, "memory"),
+        ("tensor", 7.9, "memory"),
         ("tensor", 90.0, "unknown"),
     ],
 )
 def test_activity_of_a_pipe_is_the_most_that_its_flop_can_have_needed(
     pipe: str, percent: float, roofline: str
 ) -> None:
-    """Integers, idle threads and additions keep it busy as well; DRAM is at 10 %."""
+    """Integers, idle threads and additions keep it busy as well; DRAM is at 10 %, or at 8."""
     label = label_of(parts(dram=10, issue=30, **{pipe: percent}))
     assert label["roofline_bound"] == roofline
     assert (label["bound_ratio"], label["ridge_point_flop_per_byte"]) == (None, None)
@@ -422,3 +422,17 @@ def test_work_of_zero_is_known_without_a_peak() -> None:
     resources = classify(report_of(metrics)).resources.to_pylist()
     fp8 = next(row for row in resources if row["resource"] == "tensor_fp8")
     assert (fp8["fraction_of_peak"], fp8["peak_per_s"]) == (0.0, None)
+
+
+def test_a_percentage_of_the_dram_peak_does_not_decide_what_fewer_bytes_would_turn_over() -> None:
+    """FP32 at 45 % and DRAM at 50 %, or at 40 % by its bytes: without them the answer is open."""
+    busy = parts(fma=45.0, dram=50.0, issue=30.0)
+    flop = flop_counts(fp32=0.45 * FP32_PEAK * 1e-3) | tensor_counts()
+    counted = label_of(busy, flop, dram_bytes(0.40))
+    assert (counted["roofline_bound"], counted["evidence"]) == ("compute", "counters")
+    uncounted = label_of(busy, flop)
+    assert (uncounted["roofline_bound"], uncounted["bound"]) == ("unknown", "memory")
+    assert uncounted["bound_ratio"] is None
+    assert "not decided: DRAM bytes were not counted, add --section" in uncounted["reason"]
+    clear = label_of(busy, flop_counts(fp32=0.30 * FP32_PEAK * 1e-3) | tensor_counts())
+    assert clear["roofline_bound"] == "memory"
