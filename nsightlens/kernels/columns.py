@@ -11,15 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.kernels.model import USER_RULE
-from nsightlens.kernels.parse import reader_of
+from nsightlens.kernels.parallel import read_texts
 
 if TYPE_CHECKING:
-    from nsightlens.kernels.model import KernelName
     from nsightlens.kernels.user_rules import UserRules
 
 __all__ = ["parse_kernel_names", "parse_launch_kernels"]
 
-_AT_ONCE = 100_000
 _FIELDS = ("short_name", "family", "subtype", "phase", "dtypes", "rule")
 
 
@@ -46,35 +44,25 @@ def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
     ['norm']
     """
     column = _encoded(names)
-    texts: dict[str, list[str | None]] = {field: [] for field in _FIELDS}
-    for start in range(0, len(column.dictionary), _AT_ONCE):
-        # In parts: what is read from a name takes ten times the room of what is kept of it.
-        kernels = _parsed(column.dictionary[start : start + _AT_ONCE].to_pylist(), rules)
-        for field, found in texts.items():
-            found.extend(None if one is None else _text(getattr(one, field)) for one in kernels)
+    distinct = column.dictionary
+    texts = read_texts(distinct.drop_null().to_pylist(), _FIELDS, rules)
+    is_name = distinct.is_valid()
     table = {}
-    for field, found in texts.items():
-        distinct = pa.array(found, pa.string()).dictionary_encode()
+    for field, found in zip(_FIELDS, texts, strict=True):
+        told = pa.array(found, pa.string())
+        if distinct.null_count:
+            told = pc.replace_with_mask(pa.nulls(len(distinct), pa.string()), is_name, told)
+        told = told.dictionary_encode()
         table[field] = pa.DictionaryArray.from_arrays(
-            distinct.indices.take(column.indices), distinct.dictionary
+            told.indices.take(column.indices), told.dictionary
         )
     return pa.table(table)
-
-
-def _parsed(names: list[str | None], rules: UserRules | None) -> list[KernelName | None]:
-    told = [name for name in names if name is not None]
-    kernels = iter(reader_of(rules).read_all(told))
-    return [None if name is None else next(kernels) for name in names]
 
 
 def _encoded(names: Any) -> Any:
     if isinstance(names, pa.ChunkedArray):
         names = names.unify_dictionaries().combine_chunks()
     return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
-
-
-def _text(value: str | tuple[str, ...]) -> str:
-    return value if isinstance(value, str) else ",".join(value)
 
 
 def parse_launch_kernels(

@@ -73,6 +73,10 @@ class UserRules:
     def __init__(self, rules: Sequence[FirstRule]) -> None:
         self.rules = tuple(rules)
 
+    def __reduce__(self) -> tuple[type[UserRules], tuple[Any, ...]]:
+        # Another process reads by these rules, and learns for itself.
+        return UserRules, (self.rules,)
+
     def __repr__(self) -> str:
         return f"<UserRules: {', '.join(one.rule.id for one in self.rules)}>"
 

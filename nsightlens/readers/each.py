@@ -6,7 +6,6 @@ stands among them as its error.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from nsightlens.ncurep.scanner import compiled_scanner
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.read import read_here
 from nsightlens.readers.source import size_of
+from nsightlens.worker import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,17 +95,10 @@ def _job_count(names: Sequence[str], jobs: int | None) -> int:
         return min(jobs, len(names))
     if len(names) < 2 or _expected_s(names) < WORTH_A_POOL_S:
         return 1
-    return min(_processor_count(), len(names))
+    return min(processor_count(), len(names))
 
 
 def _expected_s(names: Sequence[str]) -> float:
     """Return about how long [s] it takes to read reports one after another."""
     rate = _PURE_BYTES_PER_S if compiled_scanner() is None else _COMPILED_BYTES_PER_S
     return _PER_REPORT_S * len(names) + sum(map(size_of, names)) / rate
-
-
-def _processor_count() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

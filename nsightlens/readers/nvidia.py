@@ -30,7 +30,7 @@ from nsightlens.ncurep.model import (
 from nsightlens.patterns import matcher_of
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_of_columns
-from nsightlens.readers.worker import Worker, WorkerDiedError, is_worker
+from nsightlens.worker import Worker, WorkerDiedError, is_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ from nsightlens.ncurep.scanner import compiled_scanner
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.read import read_here, read_report
 from nsightlens.readers.source import lies_on_disk, size_of
-from nsightlens.readers.worker import Worker, WorkerDiedError
+from nsightlens.worker import Worker, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

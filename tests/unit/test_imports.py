@@ -45,7 +45,7 @@ ONE_DOOR = {
     "matplotlib": "plots",
     "ncu_report": "readers",
     "sqlite3": "readers",
-    "subprocess": "readers",
+    "subprocess": "worker",
     "fsspec": "readers",
     "IPython": "notebook",
 }

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from nsightlens.kernels import columns, parse_kernel_name, parse_kernel_names, parse_launch_kernels
+from nsightlens.kernels import (
+    parallel,
+    parse_kernel_name,
+    parse_kernel_names,
+    parse_launch_kernels,
+    user_rules_of,
+)
+from nsightlens.worker import WorkerDiedError
 
 if TYPE_CHECKING:
     from nsightlens.kernels.model import KernelName
@@ -48,7 +55,7 @@ def test_a_repeated_name_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
             parsed.extend(names)
             return [parse_kernel_name(name) for name in names]
 
-    monkeypatch.setattr(columns, "reader_of", lambda _: Counting())
+    monkeypatch.setattr(parallel, "reader_of", lambda _: Counting())
     parse_kernel_names(pa.array(["a_gemm", "softmax"] * 500))
     assert sorted(parsed) == ["a_gemm", "softmax"]
 
@@ -78,3 +85,33 @@ def test_launches_without_any_telling_name_stay_other() -> None:
     """Nothing is guessed where no spelling tells."""
     table = parse_launch_kernels(pa.array(["step"]), pa.array(["step"]), pa.array(["_Z4stepv"]))
     assert table["family"].to_pylist() == ["other"]
+
+
+def test_very_many_names_are_read_by_processes_beside_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the same answers, in order, by the user's rules too; also where processes are lost."""
+    names = [f"{kind}_gemm_{i}x{i}" for i in range(30) for kind in ("a", "my", "_Z3fooILi4E", "kö")]
+    rules = user_rules_of([{"id": "mine", "name": "my_.*", "family": "norm"}])
+    column = pa.array([*names, None, *names])
+    alone = parse_kernel_names(column, rules)
+    assert alone["family"].to_pylist()[:2] == ["gemm", "norm"]
+    monkeypatch.setattr(parallel, "_AT_ONCE", 25)
+    monkeypatch.setattr(parallel, "_FEW", 50)
+    monkeypatch.setattr(parallel, "processor_count", lambda: 2)
+    read_here: list[object] = []
+    monkeypatch.setattr(parallel, "reader_of", read_here.append)
+    assert parse_kernel_names(column, rules).equals(alone)
+    assert read_here == []
+    monkeypatch.undo()
+    monkeypatch.setattr(parallel, "_FEW", 50)
+    monkeypatch.setattr(parallel, "_AT_ONCE", 25)
+    monkeypatch.setattr(parallel, "Worker", _Lost)
+    assert parse_kernel_names(column, rules).equals(alone)
+
+
+class _Lost:
+    """A process that does not start."""
+
+    def __init__(self) -> None:
+        raise WorkerDiedError("did not start")

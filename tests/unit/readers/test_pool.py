@@ -17,8 +17,8 @@ from support.reports import attention_launch, everything, gemm_launch, write_rep
 from nsightlens.errors import NotAReportError, ReaderFailedError, ReportNotFoundError
 from nsightlens.readers import each, open_each, open_report, pool
 from nsightlens.readers.read import ReadOptions
-from nsightlens.readers.worker import Worker, WorkerDiedError
 from nsightlens.report import Report
+from nsightlens.worker import Worker, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,7 @@ def test_a_pool_is_taken_only_where_it_pays(
         return make(count, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pool, "Pool", counted)
-    monkeypatch.setattr(each, "_processor_count", lambda: 2)
+    monkeypatch.setattr(each, "processor_count", lambda: 2)
     paths = three_reports(tmp_path)
     open_report(paths)
     open_report(paths, jobs=0)
@@ -203,7 +203,7 @@ def test_a_pool_is_taken_only_where_it_pays(
     monkeypatch.setattr(each, "WORTH_A_POOL_S", 0.01)
     open_report(paths)
     assert pools == [3, 2]
-    monkeypatch.setattr(each, "_processor_count", lambda: 1)
+    monkeypatch.setattr(each, "processor_count", lambda: 1)
     open_report(paths)
     assert pools == [3, 2]
 

@@ -12,7 +12,7 @@ import pytest
 from support import worker_tasks
 
 from nsightlens.errors import TruncatedReportError
-from nsightlens.readers.worker import Worker, WorkerDiedError, WorkerTraceback
+from nsightlens.worker import Worker, WorkerDiedError, WorkerTraceback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,8 +1,9 @@
 """A Python process beside this one, which does what it is told and can be lost without harm.
 
-For what holds the interpreter (the pure scanner, when there are many reports) and for what must
-not live in the caller's process (NVIDIA's reader). Unlike those of `multiprocessing`, it never
-imports the caller's main module, so that a script needs no guard on its account.
+For what holds the interpreter (the pure scanner, when there are many reports; kernel names, when
+there are very many) and for what must not live in the caller's process (NVIDIA's reader). Unlike
+those of `multiprocessing`, it never imports the caller's main module, so that a script needs no
+guard on its account.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Worker", "WorkerDiedError", "is_worker", "serve"]
+__all__ = ["Worker", "WorkerDiedError", "is_worker", "processor_count", "serve"]
 
 Result = TypeVar("Result")
 
@@ -30,7 +31,7 @@ import sys
 sys.path[:] = {path!r}
 from nsightlens.no_pandas import keep_pandas_out
 keep_pandas_out()
-from nsightlens.readers.worker import serve
+from nsightlens.worker import serve
 serve()
 """
 
@@ -171,6 +172,13 @@ _serving: list[bool] = []
 def is_worker() -> bool:
     """Tell whether this is the process of a `Worker`."""
     return bool(_serving)
+
+
+def processor_count() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def serve() -> None:
