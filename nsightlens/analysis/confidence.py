@@ -86,7 +86,10 @@ def assess(usage: Usage, decision: Decision, context: Context) -> Confidence:
 
 def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lowering]:
     top = np.fmax(decision.compute, decision.memory)
-    other = np.fmin(decision.compute, decision.memory)
+    # A side of which nothing is known may be as busy as its ceiling.
+    compute = np.where(np.isnan(decision.compute), decision.compute_ceiling, decision.compute)
+    memory = np.where(np.isnan(decision.memory), decision.memory_ceiling, decision.memory)
+    other = np.minimum(compute, memory)
     fraction = usage.fraction()
     known = np.where(np.isnan(fraction), 0.0, fraction)
     busiest, most = known.argmax(axis=0), known.max(axis=0)
@@ -110,8 +113,8 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             (other / np.where(top > 0, top, np.nan)) > thresholds.CLOSE_SIDES,
             1,
-            lambda: concat("compute at ", percent(decision.compute), " and memory at ",
-                   percent(decision.memory), " are close"),
+            lambda: concat("compute at ", percent(compute), " and memory at ",
+                   percent(memory), " are close"),
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(

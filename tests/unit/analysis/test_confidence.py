@@ -40,7 +40,7 @@ def test_a_clear_label_is_sure() -> None:
         (parts(dram=50, issue=45), "medium", "compute at 45 % and memory at 50 % are close"),
         (parts(dram=9, issue=1), "low", "nothing is busier than 9.0 %"),
         (parts(dram=106, issue=1), "low", "DRAM at 106 % of its peak cannot be"),
-        (aggregates(sm=10, memory=80, dram=20), "low", "parts of the busiest unit"),
+        (aggregates(sm=10, memory=80, dram=20), "medium", "parts of the busiest unit"),
         (parts(l1=50, dram=10, fma=15, issue=20), "medium", "FLOP were not counted, add"),
         (parts(l1=50, issue=20) | {"dram__cycles_active.avg.pct_of_peak_sustained_elapsed": None},
          "medium", "roofline is not decided"),
@@ -258,3 +258,12 @@ def test_no_doubt_goes_below_low_and_no_label_has_none() -> None:
     doubtful = parts(dram=5, issue=4.9, fma=4)
     assert label_of(doubtful)["confidence"] == "low"
     assert label_of()["confidence"] == "none"
+
+
+def test_a_side_of_which_only_the_maximum_is_known_is_as_close_as_that() -> None:
+    """SM at 1 % beside DRAM at 62 % is not close, SM at 61 % is, and the reason says so."""
+    far = label_of(aggregates(sm=1.0, memory=62.0, dram=62.0))
+    near = label_of(aggregates(sm=61.0, memory=62.0, dram=62.0))
+    assert "are close" not in far["reason"]
+    assert "compute at 61 % and memory at 62 % are close" in near["reason"]
+    assert (far["bound"], far["confidence"]) == ("memory", "high")
