@@ -119,7 +119,7 @@ def test_labels_rest_on_the_percentages_of_the_roofline_rule(corpus: Corpus) -> 
     """The roofline times of FP32 and FP64 are those percentages of the duration.
 
     So are their fractions in the table of resources, but where the pipe was active for longer than
-    its operations need: seven FP64 kernels do more than multiply-adds.
+    its operations need: seven FP64 launches do more than multiply-adds.
     """
     usage = measure_usage(corpus.report)
     resources = {
