@@ -264,6 +264,8 @@ class Frame:
         UnsteadyError
             The name is long, and is read up to the middle of a number.
         """
+        if not self._keys and length <= TYPE_TEXT:
+            return ()
         key: tuple[str | int, ...] = tuple(
             [numbers[i] if meant is None else meant.get(numbers[i], "") for i, meant in self._keys]
         )

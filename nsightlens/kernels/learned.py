@@ -47,7 +47,8 @@ _MOST_FRAMES = 32768
 # Of one frame; a frame whose names are all different in what matters is not worth more memory.
 _MOST_LEAVES = 256
 _MOST_NAMES = 16384
-_MOST_KNOWN = 128
+# Of all frames together, about 500 bytes each.
+_MOST_KNOWN = 100_000
 
 # What is asked: the whole name, the kernel's identifier with and without its namespaces, its
 # arguments; then what it carries.
@@ -190,6 +191,7 @@ class NameReader:
         self._mangled = MangledFrames()
         self._frames: dict[bytes, _LearnedFrame | None] = {}
         self._known: dict[str, KernelName] = {}
+        self._room = [_MOST_KNOWN]
 
     def read(self, name: str) -> KernelName:
         """Say what a kernel is from its name alone."""
@@ -212,7 +214,7 @@ class NameReader:
             if key not in self._frames:
                 self._keep(key, None)  # learned from when it comes again
                 return kernel_of(name, parts_of(text), self.book)
-            frame = self._keep(key, _LearnedFrame(text, self.book, self._words()))
+            frame = self._keep(key, _LearnedFrame(text, self.book, self._words(), self._room))
         return frame.read(name, text)
 
     def read_all(self, names: Sequence[str]) -> list[KernelName]:
@@ -235,7 +237,7 @@ class NameReader:
             frame = self._frames.get(key)
             first = texts[same[0]] or ""
             if frame is None and len(same) > 1:
-                frame = self._keep(key, _LearnedFrame(first, self.book, self._words()))
+                frame = self._keep(key, _LearnedFrame(first, self.book, self._words(), self._room))
             if frame is None:
                 kernels[same[0]] = kernel_of(names[same[0]], parts_of(first), self.book)
                 continue
@@ -255,6 +257,7 @@ class NameReader:
     def _keep(self, key: bytes, frame: _Kept) -> _Kept:
         if len(self._frames) >= _MOST_FRAMES:
             self._frames.clear()
+            self._room[0] = _MOST_KNOWN
         self._frames[key] = frame
         return frame
 
@@ -268,8 +271,10 @@ class NameReader:
 class _LearnedFrame:
     """The names of one frame."""
 
-    def __init__(self, text: str, book: Rulebook, vocabulary: Vocabulary) -> None:
+    def __init__(self, text: str, book: Rulebook, vocabulary: Vocabulary, room: list[int]) -> None:
         self.book = book
+        # For how many more results, of all frames together.
+        self._room = room
         self._trees: dict[tuple[str | int, ...], Any] = {}
         self._leaf_count = 0
         try:
@@ -339,9 +344,8 @@ class _LearnedFrame:
         found = known.get(key)
         if found is None:
             kernel, is_alike = self._described(name, leaf, numbers, (shape, reads, arch))
-            if is_alike:
-                if len(known) >= _MOST_KNOWN:
-                    known.clear()
+            if is_alike and self._room[0] > 0:
+                self._room[0] -= 1
                 known[key] = kernel[1:]
             return kernel
         return KernelName(name, *found)

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from nsightlens.kernels.user_rules import UserRules
 
-__all__ = ["read_texts"]
+__all__ = ["FEW", "read_texts"]
 
 # In parts: what is read from a name takes ten times the room of what is kept of it.
 _AT_ONCE = 50_000
-_FEW = 100_000  # [name] What is read in about the time that processes take to start.
+FEW = 100_000
+"""[name] What is read in about the time that processes take to start."""
 _MOST_PROCESSES = 8
 
 Texts = list[list[str]]
@@ -44,7 +45,7 @@ def read_texts(names: Sequence[str], fields: Sequence[str], rules: UserRules | N
     """
     parts = [names[i : i + _AT_ONCE] for i in range(0, len(names), _AT_ONCE)]
     count = min(processor_count(), _MOST_PROCESSES, len(parts))
-    if len(names) < _FEW or count < 2 or is_worker():
+    if len(names) < FEW or count < 2 or is_worker():
         found = [_read(part, fields, rules) for part in parts]
     else:
         found = _read_beside(parts, fields, rules, count)

@@ -97,14 +97,14 @@ def test_very_many_names_are_read_by_processes_beside_this_one(
     alone = parse_kernel_names(column, rules)
     assert alone["family"].to_pylist()[:2] == ["gemm", "norm"]
     monkeypatch.setattr(parallel, "_AT_ONCE", 25)
-    monkeypatch.setattr(parallel, "_FEW", 50)
+    monkeypatch.setattr(parallel, "FEW", 50)
     monkeypatch.setattr(parallel, "processor_count", lambda: 2)
     read_here: list[object] = []
     monkeypatch.setattr(parallel, "reader_of", read_here.append)
     assert parse_kernel_names(column, rules).equals(alone)
     assert read_here == []
     monkeypatch.undo()
-    monkeypatch.setattr(parallel, "_FEW", 50)
+    monkeypatch.setattr(parallel, "FEW", 50)
     monkeypatch.setattr(parallel, "_AT_ONCE", 25)
     monkeypatch.setattr(parallel, "Worker", _Lost)
     assert parse_kernel_names(column, rules).equals(alone)
