@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import cheapest, run
-from benchmarks.results import PEER, Measured, Results, heading, row
-from benchmarks.targets import verdicts
+from benchmarks.results import PEER, Measured, NamesMeasured, Results, heading, row
+from benchmarks.targets import names_verdict, verdicts
 from benchmarks.workloads import WORKLOADS, Workload, shortened
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Bench:
 
     def __init__(self, folder: Path, *, is_kept: bool) -> None:
         self.results: Results = {}
+        self.names: NamesMeasured | None = None
         is_compiled = run(["-c", HAS_COMPILED_SCANNER]).output.strip() == "True"
         self.scanners = ["c", "python"] if is_compiled else ["python"]
         self.has_peer = importlib.util.find_spec(PEER) is not None
@@ -107,6 +108,18 @@ class Bench:
             ("python alone", ["-c", "pass"]),
         ):
             print(f"{what:44}{cheapest(argv, repeat).seconds:9.2f} s")
+
+    def measure_names(self, count: int) -> None:
+        """Print what a column of distinct kernel names takes, and one that repeats some."""
+        _progress(f"reading {count:,} kernel names")
+        found = run(["-m", "benchmarks.names", "--count", str(count)])
+        took = json.loads(found.output)
+        self.names = NamesMeasured(count, took["seconds"], took["repeated_seconds"])
+        print(f"\n{'kernel names':44}{'in process':>11}{'a name':>11}")
+        about = f"{count:,} distinct, {took['mean_length']:.0f} characters"
+        print(f"{about:44}{took['seconds']:9.2f} s{took['seconds'] / count * 1e6:8.1f} us")
+        repeated = took["repeated_seconds"]
+        print(f"{'as many, of 1,000':44}{repeated:9.2f} s{repeated / count * 1e6:8.1f} us")
 
     def _write(self, workload: Workload, name: str) -> Path:
         path = self._folder / f"{name}.ncu-rep"
@@ -187,7 +200,7 @@ def _about_this_run(bench: Bench) -> str:
 
 def _print_targets(bench: Bench, workloads: Mapping[str, Workload]) -> None:
     reader = OURS[bench.scanners[0]]
-    lines = list(verdicts(bench.results, workloads, reader))
+    lines = [*verdicts(bench.results, workloads, reader), *names_verdict(bench.names)]
     if lines:
         title = f"targets, {reader} (times in process)"
         print(f"\n{title:74}{'measured':>9}{'wanted':>9}")
@@ -229,6 +242,7 @@ def main() -> None:
         if args.profile:
             return
         bench.measure_commands(repeat=1 if is_try else 5)
+        bench.measure_names(20_000 if is_try else 1_000_000)
         _print_targets(bench, {one.name: one for one in workloads})
 
 

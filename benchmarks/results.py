@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from benchmarks.workloads import Workload
 
-__all__ = ["PEER", "Measured", "Results", "heading", "row"]
+__all__ = ["PEER", "Measured", "NamesMeasured", "Results", "heading", "row"]
 
 PEER = "ncu_report"
 
@@ -20,6 +20,14 @@ class Measured(NamedTuple):
     in_process_s: float | None
     whole_s: float
     megabytes: float
+
+
+class NamesMeasured(NamedTuple):
+    """Time [s] for a column of so many distinct kernel names, and for one that repeats some."""
+
+    name_count: int
+    seconds: float
+    repeated_s: float
 
 
 Results = dict[tuple[str, str, str], Measured]

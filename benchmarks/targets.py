@@ -9,10 +9,10 @@ from benchmarks.results import PEER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from benchmarks.results import Results
+    from benchmarks.results import NamesMeasured, Results
     from benchmarks.workloads import Workload
 
-__all__ = ["verdicts"]
+__all__ = ["names_verdict", "verdicts"]
 
 ALL_METRICS_RATIO, FORTY_METRICS_RATIO = 100.0, 50.0
 """Times that NVIDIA's reader takes as long as ours, in process."""
@@ -23,6 +23,16 @@ LARGEST_S = 3.0
 TIME_GROWTH, MEMORY_GROWTH = 1.2, 1.05
 """Most that the time of a launch may grow with their number, and memory with heavier parts; not 1,
 because two runs of the same differ too."""
+MILLION_NAMES_S = 20.0
+"""[s] For a million distinct kernel names; repeated ones may take a fiftieth of it."""
+
+
+def names_verdict(found: NamesMeasured | None) -> Iterator[str]:
+    """Yield a line for each target of kernel names, where there were as many as it is for."""
+    if found is not None and found.name_count == 1_000_000:
+        yield _at_most("1,000,000 distinct kernel names: seconds", found.seconds, MILLION_NAMES_S)
+        text = "1,000,000 kernel names of 1,000: seconds"
+        yield _at_most(text, found.repeated_s, MILLION_NAMES_S / 50)
 
 
 def verdicts(results: Results, workloads: Mapping[str, Workload], reader: str) -> Iterator[str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
 
 import nsightlens
+from benchmarks.names import distinct_names
+from benchmarks.results import NamesMeasured
+from benchmarks.targets import names_verdict
+from nsightlens.kernels import parse_kernel_name
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +52,23 @@ def test_the_values_of_a_launch_stay_plausible(tmp_path: Path) -> None:
     assert column.unique().to_pylist() == [132]
     bounds = set(nsightlens.classify(report).labels["bound"].to_pylist())
     assert bounds & {"memory", "compute"}
+
+
+def test_the_names_of_the_benchmark_are_distinct_and_few_are_other() -> None:
+    """They are as many as were asked for, of all families that a decode step has."""
+    names = distinct_names(2000)
+    assert len(set(names)) == 2000
+    families = Counter(parse_kernel_name(name).family for name in names)
+    assert families["other"] == 0
+    assert {"attention", "gemm", "norm", "rope", "activation", "kv_cache"} <= set(families)
+
+
+def test_kernel_names_have_targets_where_there_are_a_million() -> None:
+    """A try with fewer says nothing of it."""
+    assert list(names_verdict(NamesMeasured(1000, 1.0, 1.0))) == []
+    met, missed = names_verdict(NamesMeasured(1_000_000, 19.0, 1.0))
+    assert met.endswith(" met")
+    assert missed.endswith("NOT MET")
 
 
 @pytest.mark.slow
