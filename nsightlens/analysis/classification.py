@@ -75,6 +75,8 @@ class Classification:
         What a row of ``labels`` is: ``launch``, ``kernel`` or ``family``.
     warnings
         What was noticed, one sentence each: measured peaks that fit no launch.
+    kernel_rules
+        The user's rules for kernel names that the labels follow; None for the built-in ones alone.
     """
 
     labels: pa.Table
@@ -82,6 +84,7 @@ class Classification:
     rooflines: pa.Table
     by: str
     warnings: tuple[str, ...] = ()
+    kernel_rules: UserRules | None = None
 
     def __len__(self) -> int:
         return int(self.labels.num_rows)
@@ -206,7 +209,7 @@ def _classify(
     data |= _label_columns(usage, context, verdict, (busiest, level_intensity(usage, levels)))
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
     unused = unused_ceilings(report, overrides)
-    return Classification(labels, resources, rooflines, by, tuple(unused))
+    return Classification(labels, resources, rooflines, by, tuple(unused), rules)
 
 
 def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from nsightlens.analysis.lacking import Lack, lacking
 from nsightlens.analysis.quantities import Quantities
 from nsightlens.analysis.stall_meanings import kind_of, stall_meaning
 from nsightlens.kernels import parse_kernel_name
+from nsightlens.kernels.model import USER_RULE
 from nsightlens.report import rows_of_launches
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from nsightlens.analysis.classification import Classification
     from nsightlens.kernels.model import KernelName
+    from nsightlens.kernels.user_rules import UserRules
     from nsightlens.report import Report
 
 __all__ = ["Explanation", "Stall", "explain"]
@@ -171,7 +173,7 @@ def _explained(report: Report, labels: pa.Table, found: Classification) -> Expla
     return Explanation(
         launch=launch,
         label=label,
-        kernel=_kernel(launch),
+        kernel=_kernel(launch, found.kernel_rules),
         session=_session(report, launch),
         resources=tuple(roofs),
         rooflines=tuple(levels),
@@ -197,11 +199,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _kernel(launch: dict[str, Any]) -> KernelName | None:
+def _kernel(launch: dict[str, Any], rules: UserRules | None) -> KernelName | None:
     """Return what the most telling spelling of the name says."""
     spellings = ("kernel_demangled_name", "kernel_mangled_name", "kernel_name")
-    parsed = [parse_kernel_name(launch[name]) for name in spellings if launch[name]]
-    return next((one for one in parsed if one.family != "other"), parsed[0] if parsed else None)
+    parsed = [parse_kernel_name(launch[name], rules) for name in spellings if launch[name]]
+    by_user = [one for one in parsed if one.rule.startswith(USER_RULE)]
+    telling = [one for one in parsed if one.family != "other"]
+    return next(iter(by_user + telling + parsed), None)
 
 
 def _session(report: Report, launch: dict[str, Any]) -> dict[str, Any]:
