@@ -248,8 +248,13 @@ def tile_shape(groups: Mapping[str, str]) -> str:
     """Return ``MxN`` or ``MxNxK``; empty where the rule read no tile."""
     if "tile_m" not in groups:
         return ""
-    sizes = [_size(groups, axis) for axis in ("tile_m", "tile_n", "tile_k")]
-    return "x".join([str(size) for size in sizes if size])
+    if _TILE_FACTORS.isdisjoint(groups):
+        # As they stand, which is nearly always.
+        sizes = [groups.get("tile_m", ""), groups.get("tile_n", ""), groups.get("tile_k", "")]
+        plain = [size.lstrip("0") for size in sizes if size.isdecimal()]
+        return "x".join([size for size in plain if size])
+    found = [_size(groups, axis) for axis in ("tile_m", "tile_n", "tile_k")]
+    return "x".join([str(size) for size in found if size])
 
 
 def head_size(groups: Mapping[str, str]) -> str:
@@ -270,6 +275,9 @@ _HEAD_GROUPS = frozenset(
 )
 _FRAGMENTS = {name: f"{name}_x16" for name in (*_HEAD_GROUPS, "tile_m", "tile_n", "tile_k")}
 _FACTORS = {name: f"{name}_times" for name in _FRAGMENTS}
+_TILE_FACTORS = frozenset(
+    names[f"tile_{axis}"] for names in (_FRAGMENTS, _FACTORS) for axis in "mnk"
+)
 
 
 def _size(groups: Mapping[str, str], name: str) -> int:
