@@ -29,6 +29,8 @@ UNIFIED_MEMORY = frozenset({"7.2", "8.7", "10.1", "11.0", "12.1"})
 """Compute capabilities whose GPU shares its DRAM with the CPU: no DRAM counters, and attributes
 from which no DRAM bandwidth follows."""
 
+# Compute capabilities of chips that can be divided, with the workstation cards of 12.0.
+_WITH_MIG = frozenset({"8.0", "9.0", "10.0", "10.3"})
 _VENDOR = "NVIDIA "
 _THROUGHPUT = {
     "fp16_tensor": "tensor_fp16",
@@ -208,6 +210,9 @@ def product_of(driver_name: str | None, sm_count: int | None = None) -> Product 
 def is_partition(driver_name: str | None, sm_count: int | None) -> bool:
     """Say whether a device is a part of a GPU: by its name, or by fewer SMs than the product has.
 
+    The number counts only for chips that can be divided (MIG): a report of another one with fewer
+    SMs than the table says shows a variant of the product, or a mistake in the table.
+
     Parameters
     ----------
     driver_name
@@ -222,9 +227,17 @@ def is_partition(driver_name: str | None, sm_count: int | None) -> bool:
     """
     if " MIG " in f"{driver_name or ''} ":
         return True
-    counts = [product.sm_count for product in _by_name().get(plain_name(driver_name), [])]
-    known = [count for count in counts if count is not None]
+    known = [
+        product.sm_count
+        for product in _by_name().get(plain_name(driver_name), [])
+        if product.sm_count is not None and _can_be_divided(product)
+    ]
     return bool(sm_count and known and sm_count < min(known))
+
+
+def _can_be_divided(product: Product) -> bool:
+    is_workstation = product.compute_capability == "12.0" and product.product_class != "gf"
+    return product.compute_capability in _WITH_MIG or is_workstation
 
 
 def product_class_of(driver_name: str | None, sm_count: int | None = None) -> str:

@@ -45,6 +45,8 @@ RESOURCES = {
     "warp_schedulers_per_sm": "schedulers",
     "l1_plus_shared_capacity": "l1_with_shared_memory",
 }
+# 7424 CUDA cores are 58 SMs, which give the published throughput at the boost clock; 60 do not.
+CORRECTED = {("L4", "sm"): 58.0}
 CUTS = {"GeForce": "gf", "A10G": "half", "L40": "half", "H800": "h800", "H20": "h20"}
 """First words of the facts about cut products, and the class that they are about."""
 FIGURES = {
@@ -196,7 +198,8 @@ def test_products_have_the_figures_of_the_facts() -> None:
             **{column: one.sheet_tera_per_s.get(name) for column, name in FIGURES.items()},
         }  # fmt: skip
         for column, value in numbers.items():
-            assert (float(row[column]) if row[column] else None) == value, (one.name, column)
+            theirs = CORRECTED.get((one.name, column), float(row[column]) if row[column] else None)
+            assert theirs == value, (one.name, column)
         if row["bw_calc_gbs"]:
             assert one.bandwidth_gb_per_s == pytest.approx(float(row["bw_calc_gbs"]), abs=0.06)
 
@@ -206,7 +209,8 @@ def test_our_rates_reproduce_the_published_throughput() -> None:
     checked = 0
     for row in facts("products.tsv"):
         deviation = row["max_dev_pct_at_ref"]
-        if not deviation or abs(float(deviation)) > 2.0:
+        is_corrected = (row["name"], "sm") in CORRECTED
+        if not deviation or (abs(float(deviation)) > 2.0 and not is_corrected):
             continue
         one = next(product for product in products() if product.name == row["name"])
         for resource, tera in one.sheet_tera_per_s.items():

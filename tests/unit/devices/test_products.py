@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nsightlens.devices.products import product_class_of, product_of, products
+from nsightlens.devices.products import is_partition, product_class_of, product_of, products
 from nsightlens.devices.rates import rates
 
 
@@ -80,3 +80,21 @@ def test_a_driver_name_of_several_products_tells_them_apart_by_sms_or_not_at_all
         for name in product.driver_names:
             seen.setdefault(name, []).append(product.name)
     assert {name for name, several in seen.items() if len(several) > 1} == {"Orin", "Thor"}
+
+
+@pytest.mark.parametrize(
+    ("name", "sm_count", "is_part"),
+    [
+        ("NVIDIA H100 80GB HBM3", 66, True),
+        ("NVIDIA H100 80GB HBM3", 132, False),
+        ("NVIDIA L4", 56, False),
+        ("NVIDIA GeForce RTX 4090", 64, False),
+        ("NVIDIA H100 80GB HBM3 MIG 7g.80gb", 132, True),
+        ("NVIDIA GeForce RTX 5090", 84, False),
+    ],
+)
+def test_fewer_sms_make_a_part_only_of_a_gpu_that_can_be_divided(
+    name: str, sm_count: int, is_part: bool
+) -> None:
+    """Of any other GPU they show a variant that has the name of the larger one."""
+    assert is_partition(name, sm_count) == is_part
