@@ -128,6 +128,8 @@ LAUNCHES: tuple[Column, ...] = (
     _category("nvtx_path", "push/pop ranges of the launching thread, outermost first, joined by '/'"
               "; 'domain@' in front where the domain is not the default one; domains and start/end"
               " ranges joined by ';'"),
+    _flag("is_alone_in_range", "no launch beside it in its file has the same nvtx_path: the work of"
+          " the innermost range is its own; null where no range was open"),
     # Launch configuration.
     _count("grid_x", "blocks in x", "block"),
     _count("grid_y", "blocks in y", "block"),

@@ -12,9 +12,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.compute as pc
 
 from nsightlens.analysis.thresholds import CONTRADICTION, DISAGREEMENT, FEW_PERCENT
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, TENSOR, Usage
+from nsightlens.arrays import number_array
 from nsightlens.devices.columns import number_column, text_column
 
 if TYPE_CHECKING:
@@ -166,9 +168,14 @@ def _usage_of_shapes(
 
 
 def is_alone(report: Report) -> NDArray[np.bool_]:
-    """Say where neither neighbour in file order has the same ranges. Shape (n,)."""
+    """Say where neither neighbour in the file has the same ranges. Shape (n,).
+
+    That is what the reader found: the neighbours in a filtered report are others. Only for tables
+    that no reader made are they looked at here.
+    """
     path, _ = text_column(report.launches, "nvtx_path")
     source, _ = text_column(report.launches, "report")
     same = (path[1:] == path[:-1]) & (source[1:] == source[:-1])
-    alone: NDArray[np.bool_] = ~np.append(same, False) & ~np.append(False, same)
-    return alone[: len(report)]
+    alone = (~np.append(same, False) & ~np.append(False, same))[: len(report)]
+    known = pc.coalesce(report.launches["is_alone_in_range"], number_array(alone))
+    return np.asarray(known.to_numpy(), dtype=bool)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "alone_in_range",
     "category",
     "constant",
     "encoded",
@@ -59,6 +60,18 @@ def first_known(own: pa.Array, derived: pa.Array | None) -> pa.Array:
         return own
     plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
     return pc.coalesce(plain, derived.cast(plain.type))
+
+
+def alone_in_range(nvtx_path: pa.Array) -> pa.Array:
+    """Say where neither neighbour in a file has the same ranges; null where none was open.
+
+    It is said here, of the whole file: once launches have been filtered, nobody can tell.
+    """
+    column = encoded(nvtx_path)
+    code = np.asarray(column.indices.fill_null(-1))
+    same = code[1:] == code[:-1]
+    alone = ~np.append(same, False) & ~np.append(False, same)
+    return number_array(alone[: len(code)], code >= 0)
 
 
 def joined_runs(texts: pa.Array, starts: NDArray[np.intp], separator: str) -> pa.Array:

@@ -19,7 +19,13 @@ from nsightlens.metric_store import ABSENT, MetricStore, store_of_values
 from nsightlens.metrics import derive_launch_columns, launches_schema, stall_table
 from nsightlens.ncucsv import read_ncu_csv
 from nsightlens.ncurep.model import DEFAULT_DOMAIN
-from nsightlens.readers.columns import category, constant, first_known, shown_path
+from nsightlens.readers.columns import (
+    alone_in_range,
+    category,
+    constant,
+    first_known,
+    shown_path,
+)
 from nsightlens.readers.printed_units import is_unit_of
 from nsightlens.report import Report
 
@@ -118,6 +124,7 @@ def _launches_table(
         launch.kernel_name if kind == "kernel" else None
         for launch, kind in zip(launches, kinds, strict=True)
     ]
+    nvtx_path = category(_nvtx_path(launch) for launch in launches)
     own: dict[str, Any] = {
         "report": constant(path, len(launches)),
         "launch_id": number_array(np.arange(len(launches), dtype=np.uint32)),
@@ -134,7 +141,8 @@ def _launches_table(
         "kernel_mangled_name": category(
             name if name and name.startswith("_Z") else None for name in names
         ),
-        "nvtx_path": category(_nvtx_path(launch) for launch in launches),
+        "nvtx_path": nvtx_path,
+        "is_alone_in_range": alone_in_range(nvtx_path),
         **_extents("grid", "grid_block_count", [launch.grid for launch in launches]),
         **_extents("block", "block_thread_count", [launch.block for launch in launches]),
     }

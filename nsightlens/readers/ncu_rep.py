@@ -21,6 +21,7 @@ from nsightlens.ncurep.faults import MADE_TO_FILL
 from nsightlens.ncurep.model import DEFAULT_DOMAIN
 from nsightlens.patterns import matcher_of
 from nsightlens.readers.columns import (
+    alone_in_range,
     category,
     constant,
     encoded,
@@ -105,6 +106,7 @@ def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.A
     count = own.num_rows
     measured, origins = derive_launch_columns(content.store)
     process = own["process"].combine_chunks()
+    nvtx_path = _nvtx_path(path, content.nvtx, count)
     identity: dict[str, Any] = {
         "report": constant(path, count),
         "launch_id": number_array(np.arange(count, dtype=np.uint32)),
@@ -118,7 +120,8 @@ def _launches(path: str, content: FileColumns) -> tuple[pa.Table, dict[str, pa.A
         "kernel_name": encoded(own["function_name"]),
         "kernel_demangled_name": encoded(own["demangled_name"]),
         "kernel_mangled_name": encoded(own["mangled_name"]),
-        "nvtx_path": _nvtx_path(path, content.nvtx, count),
+        "nvtx_path": nvtx_path,
+        "is_alone_in_range": alone_in_range(nvtx_path),
         **{
             name: own[name].combine_chunks()
             for name in (

@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from support.reports import PROCESS, attention_launch, gemm_launch, write_report
+from support.reports import PROCESS, attention_launch, gemm_launch, make_launch, write_report
 
-from nsightlens import tables
+from nsightlens import classify, open_report, tables
+from nsightlens.ncurep.model import DEFAULT_DOMAIN, NvtxDomainState, NvtxRange
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -79,6 +81,25 @@ def test_a_filter_changes_neither_the_key_nor_the_label_of_a_launch(run: Command
         assert {**row, "duration_share_pct": None} == {**whole, "duration_share_pct": None}
     (only,) = _rows(run, "all.ncu-rep", "--family", "gemm")
     assert only["duration_share_pct"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("by", ["launch", "kernel", "family"])
+def test_a_filter_leaves_a_launch_in_the_range_that_it_shares(run: CommandLine, by: str) -> None:
+    """The shape of the range is that of both kernels, also where only one of them is shown."""
+    names = ("flash_fwd_splitkv_kernel", "flash_fwd_splitkv_combine_kernel")
+    operation = NvtxRange("nsightlens@op v1 name=attention flop=1e9 bytes=2e8")
+    state = [NvtxDomainState(0, DEFAULT_DOMAIN, (operation,))]
+    duration = {"gpu__time_duration.sum": 90_000.0}
+    write_report(
+        Path(), [make_launch(name, duration, nvtx=state) for name in names], name="r.ncu-rep"
+    )
+    words = ["r.ncu-rep", "--by", by, "--kernel", names[0]]
+    (row,) = _rows(run, *words)
+    assert (row["bound"], row["evidence"]) == ("unknown", "none")
+    report = open_report("r.ncu-rep")
+    assert report.launches["is_alone_in_range"].to_pylist() == [False, False]
+    (label,) = classify(report.filter(np.array([True, False]))).labels.to_pylist()
+    assert label["bound"] == "unknown"
 
 
 def test_launches_can_be_shown_by_duration_and_only_the_first_few(run: CommandLine) -> None:

@@ -20,7 +20,7 @@ ARCHITECTURES = sorted({cc for path in TENSOR_PATHS for cc in path.compute_capab
 FROM_THE_FILE = {
     "report", "launch_id", "kind", "process_id", "process_name", "thread_id", "api_call_id",
     "kernel_name", "kernel_demangled_name", "kernel_mangled_name", "nvtx_path",
-    "is_unsupported_device", "is_clock_locked",
+    "is_alone_in_range", "is_unsupported_device", "is_clock_locked",
 }  # fmt: skip
 
 

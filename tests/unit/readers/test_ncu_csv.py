@@ -83,7 +83,8 @@ def test_stalls_and_nvtx_ranges_are_those_of_the_report(report: Report) -> None:
     assert read.stalls.select(keys).to_pylist() == report.stalls.select(keys).to_pylist()
     kept = ["launch_id", "domain", "range_kind", "depth", "name"]
     assert read.nvtx.select(kept).to_pylist() == report.nvtx.select(kept).to_pylist()
-    assert read.launches["nvtx_path"].to_pylist() == report.launches["nvtx_path"].to_pylist()
+    for name in ("nvtx_path", "is_alone_in_range"):
+        assert read.launches[name].to_pylist() == report.launches[name].to_pylist()
 
 
 @pytest.mark.parametrize("base_units", [True, False])

@@ -76,6 +76,7 @@ def test_an_nvtx_path_names_domains_stacks_and_start_end_ranges(tmp_path: Path) 
     ]
     report = open_report(write_report(tmp_path, [make_launch(nvtx=state), make_launch(nvtx=None)]))
     assert report.launches["nvtx_path"].to_pylist() == ["outer/inner;mine@step;mine@whole", None]
+    assert report.launches["is_alone_in_range"].to_pylist() == [True, None]
     columns = ["domain", "range_kind", "depth", "name"]
     assert [tuple(row.values()) for row in report.nvtx.select(columns).to_pylist()] == [
         ("<default domain>", "push_pop", 0, "outer"),
