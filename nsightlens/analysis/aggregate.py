@@ -79,6 +79,23 @@ class Groups(NamedTuple):
         weighted = self.sum(np.where(weight > 0, values, 0.0) * weight)
         return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), np.nan)
 
+    def peak(
+        self,
+        peak: NDArray[np.float64],
+        work: NDArray[np.float64],
+        duration_ns: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return the peak of groups: their work over the time that it needs at its own peaks.
+
+        So that fraction of peak, intensity and ridge of a group say the same as its roofline times.
+        Without work it is the mean over the duration. Last axis as in `sum`.
+        """
+        counts = ~np.isnan(duration_ns) & (work > 0) & (peak > 0)
+        done = self.sum(np.where(counts, work, 0.0))
+        needed = self.sum(np.where(counts, work / np.where(counts, peak, 1.0), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(needed > 0, done / needed, self.mean(peak, duration_ns))
+
     def common(self, column: Any) -> Any:
         """Return the text that all launches of a group share; null where they do not."""
         code, texts = text_column({"text": column}, "text")
@@ -121,14 +138,13 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
     counts = ~np.isnan(usage.duration_ns)
     duration = groups.sum(np.where(counts, usage.duration_ns, 0.0))
     known = ~np.isnan(usage.time_ns)
-    peak = groups.mean(usage.peak_per_s, usage.duration_ns)
     return Usage(
         duration_ns=np.where(groups.any(counts), duration, np.nan),
         time_ns=_sum_known(usage.time_ns, groups),
         is_counted=groups.all(usage.is_counted | ~known) & groups.any(known),
         is_of_active_cycles=groups.any(usage.is_of_active_cycles & known),
         work=_sum_work(usage, groups, counts),
-        peak_per_s=peak,
+        peak_per_s=groups.peak(usage.peak_per_s, usage.work, usage.duration_ns),
         peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
         compute_ceiling_ns=_sum_ceilings(usage, usage.compute_ceiling_ns, groups, counts),
         memory_ceiling_ns=_sum_ceilings(usage, usage.memory_ceiling_ns, groups, counts),

@@ -118,7 +118,7 @@ def level_roofs(
 def sum_levels(
     levels: Mapping[str, LevelRoofs], groups: Groups, duration_ns: NDArray[np.float64]
 ) -> dict[str, LevelRoofs]:
-    """Add up the bytes and times of launches to those of groups; roofs are means over the duration.
+    """Add up the bytes and times of launches to those of groups, and find their roofs.
 
     A sum is known where that of every launch with a duration is, and where all of their bytes were
     counted in one place.
@@ -135,7 +135,7 @@ def sum_levels(
         name: LevelRoofs(
             total(one.bytes, one),
             groups.largest(one.counted),
-            groups.mean(one.peak, duration_ns),
+            groups.peak(one.peak, one.bytes, duration_ns),
             groups.largest(one.source),
             total(one.time_ns, one),
         )

@@ -9,6 +9,7 @@ import pytest
 from support.rooflines import (
     DRAM_PEAK,
     FP32_PEAK,
+    TENSOR_PEAK,
     aggregates,
     dram_bytes,
     flop_counts,
@@ -54,6 +55,31 @@ def test_durations_work_and_times_add_up() -> None:
     assert group["bound_ratio"] == pytest.approx(0.14 / 1.2)
     assert group["ridge_point_flop_per_byte"] == pytest.approx(FP32_PEAK / DRAM_PEAK)
     assert (group["evidence"], group["duration_share_pct"]) == ("counters", 100.0)
+
+
+def test_the_ridge_of_a_group_is_that_of_its_own_mix() -> None:
+    """1 ms of wgmma at 90 % and 4 ms of mma.sync, whose peak is 2/3, at 20 %: 1.7 ms of time."""
+    share = {"hgmma": (0.9, 1.0, 1e6), "hmma": (0.2, 2 / 3, 4e6)}
+    launches = []
+    for one, (fraction, of_peak, duration_ns) in share.items():
+        work = fraction * of_peak * TENSOR_PEAK * duration_ns * 1e-9
+        split = {
+            f"sm__ops_path_tensor_op_{name}_src_bf16_dst_fp32_sparsity_{state}.sum": (
+                work if (name, state) == (one, "off") else 0.0
+            )
+            for name in share
+            for state in ("off", "on")
+        }
+        counts = flop_counts() | tensor_counts(bf16=work) | split | dram_bytes(0.5, duration_ns)
+        busy = parts(tensor=100 * fraction, dram=50)
+        launches.append(launch(busy, counts, duration_ns=duration_ns))
+    (group,) = families(*launches)
+    done = 0.9 + 0.2 * 4 * 2 / 3
+    ridge = done / 1.7 * TENSOR_PEAK / DRAM_PEAK
+    assert group["bound_ratio"] == pytest.approx(1.7 / 2.5)
+    assert group["ridge_point_flop_per_byte"] == pytest.approx(ridge)
+    intensity = group["arithmetic_intensity_flop_per_byte"]
+    assert intensity / ridge == pytest.approx(group["bound_ratio"])
 
 
 def test_ranges_and_graphs_are_groups_of_their_own_by_kernel() -> None:
