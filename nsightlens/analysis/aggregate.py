@@ -146,6 +146,7 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         work=_sum_work(usage, groups, counts),
         peak_per_s=groups.peak(usage.peak_per_s, usage.work, usage.duration_ns),
         peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
+        is_peak_assumed=groups.any(usage.is_peak_assumed & counts & (usage.work > 0)),
         compute_ceiling_ns=_sum_ceilings(usage, usage.compute_ceiling_ns, groups, counts),
         memory_ceiling_ns=_sum_ceilings(usage, usage.memory_ceiling_ns, groups, counts),
         is_compute_complete=groups.all(usage.is_compute_complete | ~counts),

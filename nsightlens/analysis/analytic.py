@@ -149,6 +149,7 @@ def _usage_of_shapes(
         work=done,
         peak_per_s=usage.peak_per_s,
         peak_source=usage.peak_source,
+        is_peak_assumed=usage.is_peak_assumed,
         compute_ceiling_ns=slow_ns,
         memory_ceiling_ns=dram_ns,
         is_compute_complete=~yes,

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis import thresholds
 from nsightlens.analysis.label import (
     ANALYTIC,
+    COMPUTE,
     CONFIDENCES,
     MEMORY,
     THROUGHPUT,
@@ -142,6 +143,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
                 "the peak is that of the data sheet at boost clock",
             ),
         ),
+        *_assumed_peaks(usage, decision),
         Lowering(
             (open_share > thresholds.OPEN_SHARE) & (open_share < 1),
             1,
@@ -251,6 +253,47 @@ def _disagreements(usage: Usage) -> list[Lowering]:
                    " of the peak were counted in a pipe active for ", percent(active[worst, rows])),
         ),
     ]  # fmt: skip
+
+
+def _assumed_peaks(usage: Usage, decision: Decision) -> list[Lowering]:
+    """Doubt peaks of a product of which nobody knows how it was cut, and those that do not fit.
+
+    Where the label holds for every product of the architecture it does not rest on such a peak.
+    """
+    rows = np.arange(len(usage))
+    limiter, flop = decision.limiter, decision.flop_resource
+    by_limiter = (limiter >= 0) & usage.is_counted[limiter, rows]
+    by_limiter &= usage.is_peak_assumed[limiter, rows] & (usage.work[limiter, rows] > 0)
+    by_flop = (flop >= 0) & usage.is_peak_assumed[flop, rows] & (usage.work[flop, rows] > 0)
+    by_flop &= decision.roofline_bound == COMPUTE
+    return [
+        Lowering(
+            by_limiter | by_flop,
+            1,
+            lambda: concat("how this product was cut is not known, its ",
+                   choose(np.where(by_limiter, limiter, flop), RESOURCE_WORDS),
+                   " rate is that of others"),
+        ),
+        Lowering(
+            _is_half_active(usage),
+            1,
+            "tensor pipes are active twice as long as their operations need at this peak: the "
+            "product may have half of it",
+        ),
+    ]  # fmt: skip
+
+
+def _is_half_active(usage: Usage) -> NDArray[np.bool_]:
+    """Say where busy tensor pipes need twice the time that a peak by the tables gives them."""
+    rows = np.arange(len(usage))
+    largest = np.nan_to_num(usage.flop_ns[: len(TENSOR)]).argmax(axis=0)
+    counted, active = usage.flop_ns[largest, rows], usage.flop_most_ns[largest, rows]
+    by_table = [PEAK_SOURCES.index(name) for name in ("architecture", "data_sheet")]
+    is_table = np.isin(usage.peak_source[largest, rows], by_table)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_twice = np.abs(active / counted / 2.0 - 1.0) < thresholds.FEW_PERCENT
+    is_busy = np.isfinite(active) & (active > thresholds.BUSY * usage.duration_ns)
+    return np.asarray(is_table & is_twice & is_busy)
 
 
 def _is_limited_by_data_sheet(usage: Usage, decision: Decision) -> NDArray[np.bool_]:

@@ -78,8 +78,10 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
     dram_share = np.where(is_dram_counted, fractions.counted[dram], busy[dram])
     source = np.full(busy.shape, -1, dtype=np.int8)
     rate = np.full(busy.shape, np.nan)
+    is_assumed = np.zeros(busy.shape, dtype=bool)
     for name in _WORK_COLUMNS:
         rate[INDEX[name]], source[INDEX[name]] = peaks.rate[name], peaks.source[name]
+        is_assumed[INDEX[name]] = peaks.is_assumed[name]
     with np.errstate(invalid="ignore"):
         return Usage(
             duration_ns=duration,
@@ -89,6 +91,7 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
             work=work,
             peak_per_s=rate,
             peak_source=source,
+            is_peak_assumed=is_assumed,
             compute_ceiling_ns=compute * duration,
             memory_ceiling_ns=memory * duration,
             is_compute_complete=activity.has_all_compute_parts,

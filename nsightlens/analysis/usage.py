@@ -90,6 +90,8 @@ class Usage:
         [FLOP/s, op/s or B/s] NaN where unknown. Shape (R, n).
     peak_source
         Index into `nsightlens.devices.PEAK_SOURCES`, -1 where unknown. Shape (R, n).
+    is_peak_assumed
+        The peak is that of other products: how this one was cut is not known. Shape (R, n).
     compute_ceiling_ns, memory_ceiling_ns
         [ns] No resource of that side needed longer; infinite where nothing bounds it. Shape (n,).
     is_compute_complete, is_memory_complete
@@ -123,6 +125,7 @@ class Usage:
     work: NDArray[np.float64]
     peak_per_s: NDArray[np.float64]
     peak_source: NDArray[np.int8]
+    is_peak_assumed: NDArray[np.bool_]
     compute_ceiling_ns: NDArray[np.float64]
     memory_ceiling_ns: NDArray[np.float64]
     is_compute_complete: NDArray[np.bool_]

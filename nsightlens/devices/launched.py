@@ -14,7 +14,7 @@ from nsightlens.devices.products import (
     product_class_of,
     product_of,
 )
-from nsightlens.devices.rates import rate_of
+from nsightlens.devices.rates import least_rate_of, rate_of, rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Device", "Devices", "devices_of"]
 
 _MOST_SMS = 100_000
+# Whether an FP32 accumulator halves the tensor rates of GB10, as on GeForce, nobody has measured.
+_UNSETTLED = ("12.1",)
 
 
 class Device(NamedTuple):
@@ -51,6 +53,24 @@ class Device(NamedTuple):
         """Return the rate of a resource; see `nsightlens.devices.rates.rate_of`."""
         product_class = product_class_of(self.name, self.sm_count)
         return rate_of(self.compute_capability, resource, product_class)
+
+    def is_assumed(self, resource: str) -> bool:
+        """Say whether `rate` is an assumption: some products are cut, and this one is not known."""
+        known = rates().get(self.compute_capability, {}).get(resource)
+        is_known = self.product is not None and self.compute_capability not in _UNSETTLED
+        return not is_known and known is not None and bool(known.cut)
+
+    def least_rate(self, resource: str) -> float | None:
+        """Return the rate that the product has at the least: below `rate` where that is assumed."""
+        rate = self.rate(resource)
+        if rate is None or not self.is_assumed(resource) or self._is_geforce:
+            return rate
+        return least_rate_of(self.compute_capability, resource)
+
+    @property
+    def _is_geforce(self) -> bool:
+        """All cards of that name are cut alike."""
+        return "GeForce" in (self.name or "")
 
     def fits(self, ceilings: Ceilings) -> bool:
         """Say whether measured ceilings are those of this device.

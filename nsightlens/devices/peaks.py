@@ -88,6 +88,9 @@ class PeakRates(NamedTuple):
         done, zero where nothing bounds it (the SM clock is not known). Each of shape (launches,).
     source
         Index into `PEAK_SOURCES`, -1 where unknown. Each of shape (launches,).
+    is_assumed
+        ``rate`` is that of other products of the architecture: how this one was cut is not known.
+        Each of shape (launches,).
     sm_clock_hz
         [Hz] SM clock during the launch; NaN where it was not measured.
     boost_clock_hz
@@ -100,6 +103,7 @@ class PeakRates(NamedTuple):
     rate: dict[str, NDArray[np.float64]]
     lowest: dict[str, NDArray[np.float64]]
     source: dict[str, NDArray[np.int8]]
+    is_assumed: dict[str, NDArray[np.bool_]]
     sm_clock_hz: NDArray[np.float64]
     boost_clock_hz: NDArray[np.float64]
     is_partition: NDArray[np.bool_]
@@ -149,10 +153,16 @@ def peak_rates(
         measured = _measured_peak(overrides.ceilings, devices, resource, clocks)
         candidates = {"measured_ceiling": measured, **candidates}
         rate[resource], lowest[resource], source[resource] = _choose(candidates, len(report))
+    is_assumed = {name: _is_assumed(devices, name, source[name]) for name in source}
     is_part = devices.is_partition
     if "dram" in source:
         is_part &= source["dram"] != PEAK_SOURCES.index("measured_ceiling")
-    return PeakRates(rate, lowest, source, clocks.measured, clocks.boost, is_part)
+    return PeakRates(rate, lowest, source, is_assumed, clocks.measured, clocks.boost, is_part)
+
+
+def _is_assumed(devices: Devices, resource: str, source: NDArray[np.int8]) -> NDArray[np.bool_]:
+    by_table = [PEAK_SOURCES.index(one) for one in ("named_device", "architecture", "data_sheet")]
+    return np.isin(source, by_table) & devices.where(lambda device: device.is_assumed(resource))
 
 
 def unused_ceilings(report: Report, overrides: PeakOverrides) -> list[str]:
@@ -303,21 +313,27 @@ def _peaks_by_rate(
 ) -> dict[str, TensorPeak]:
     """Peaks from the rates of the devices, by source; ``counts`` gives the SM count of each."""
 
-    def rate(name: str, source: str) -> NDArray[np.float64]:
+    def most(name: str, source: str) -> NDArray[np.float64]:
         return devices.spread(lambda device: device.rate(name)) * devices.spread(counts[source])
 
-    if not resource.startswith("tensor_"):
-        return _exactly({source: rate(resource, source) for source in counts})
-    capabilities = [device.counters for device in devices.kinds]
-    return {
-        source: tensor_peak(
+    def least(name: str, source: str) -> NDArray[np.float64]:
+        rate = devices.spread(lambda device: device.least_rate(name))
+        return rate * devices.spread(counts[source])
+
+    def peak(rate: Callable[..., NDArray[np.float64]], source: str) -> TensorPeak:
+        if not resource.startswith("tensor_"):
+            return TensorPeak(rate(resource, source), rate(resource, source))
+        return tensor_peak(
             store,
             resource,
             devices.code,
-            capabilities,
+            [device.counters for device in devices.kinds],
             partial(rate, source=source),
             has_peaks=source != "named_device",
         )
+
+    return {
+        source: TensorPeak(peak(most, source).fastest, peak(least, source).slowest)
         for source in counts
     }
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FULL_RATE", "Rate", "rate_of", "rates"]
+__all__ = ["FULL_RATE", "Rate", "cut_source", "least_rate_of", "rate_of", "rates"]
 
 FULL_RATE = "full"
 
@@ -117,4 +117,43 @@ def rate_of(compute_capability: str, resource: str, product_class: str = FULL_RA
     return rate.value
 
 
+def least_rate_of(compute_capability: str, resource: str) -> float | None:
+    """Return the rate of the product that was cut most; see `rate_of`.
+
+    Returns
+    -------
+    float or None
+        In the unit of `rate_of`; 0 where that of some product is not known.
+
+    Examples
+    --------
+    >>> least_rate_of("8.6", "tensor_bf16"), least_rate_of("8.0", "tensor_bf16")
+    (512.0, 2048.0)
+    """
+    rate = rates().get(compute_capability, {}).get(resource)
+    if rate is None:
+        return None
+    return min([rate.value, *(value or 0.0 for value in rate.cut.values())])
+
+
+def cut_source(product_class: str, resource: str) -> tuple[str, str] | None:
+    """Return confidence and source of what a cut product has of a resource.
+
+    ``None`` for a class that is cut in nothing.
+
+    Examples
+    --------
+    >>> cut_source("h20", "fp64")
+    ('D', 'as H800; the data sheet says 1 TFLOP/s, which is more')
+    """
+    return _CUT_SOURCES.get((product_class, resource), _CUT_SOURCES.get((product_class, "")))
+
+
+_CUT_SOURCES = {
+    ("gf", ""): ("B", "GeForce data sheets and matmul measured on cards of 7.5 to 12.0: half"),
+    ("half", ""): ("B", "data sheets of A10G, L40 and L20, matmul measured on A10G: half"),
+    ("h800", ""): ("C", "fitted to the 1 TFLOP/s that H800 is published with"),
+    ("h20", ""): ("C", "fitted to the 148 TFLOP/s that H20 is published with; measured 142"),
+    ("h20", "fp64"): ("D", "as H800; the data sheet says 1 TFLOP/s, which is more"),
+}
 _CLASSES = (FULL_RATE, "gf", "half", "h800", "h20")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.devices.rates import rates
+from nsightlens.devices.rates import cut_source, rates
 
 if TYPE_CHECKING:
     from nsightlens.devices.products import Product
@@ -101,6 +101,10 @@ def _of_rate(product: Product, resource: str, rate: Rate) -> Roof:
     peak = None
     if None not in (value, product.sm_count, product.boost_mhz):
         peak = value * product.sm_count * product.boost_mhz * 1e6  # type: ignore[operator]
+    confidence, source = rate.confidence, rate.source
+    if product.product_class in rate.cut:
+        # The source of the full rate says nothing of what was left of it.
+        confidence, source = cut_source(product.product_class, resource) or (confidence, source)
     bandwidth = product.bandwidth_gb_per_s
     ridge = None if is_memory or peak is None or not bandwidth else peak / (bandwidth * 1e9)
     sheet = product.sheet_tera_per_s.get(resource)
@@ -114,6 +118,6 @@ def _of_rate(product: Product, resource: str, rate: Rate) -> Roof:
         ridge,
         None if sheet is None else sheet * 1e12,
         value,
-        rate.confidence,
-        rate.source,
+        max(confidence, rate.confidence),
+        source,
     )

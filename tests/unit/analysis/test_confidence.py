@@ -24,6 +24,7 @@ from support.rooflines import (
 from support.stores import report_of
 
 from nsightlens.analysis import classify
+from nsightlens.metrics.tensor import tensor_paths_of
 
 CLEAR = parts(dram=85, fma=10, issue=20)
 COUNTED = dram_bytes(0.85) | flop_counts(fp32=0.1 * FP32_PEAK * 1e-3) | tensor_counts()
@@ -267,3 +268,58 @@ def test_a_side_of_which_only_the_maximum_is_known_is_as_close_as_that() -> None
     assert "are close" not in far["reason"]
     assert "compute at 61 % and memory at 62 % are close" in near["reason"]
     assert (far["bound"], far["confidence"]) == ("memory", "high")
+
+
+@pytest.mark.parametrize(
+    ("name", "roofline", "evidence"),
+    [
+        ("NVIDIA A10G", "compute", "counters"),
+        ("NVIDIA A10", "memory", "counters"),
+        ("NVIDIA A10X", "unknown", "throughput"),
+    ],
+)
+def test_a_label_that_hangs_on_how_an_unknown_product_was_cut_stays_open(
+    name: str, roofline: str, evidence: str
+) -> None:
+    """BF16 at 48 % of the full rate and DRAM at 60 %: with half the rate it is compute-bound."""
+    label = label_of(*on_a_chip_like_a10(name, tensor_active=96.0))
+    assert (label["roofline_bound"], label["evidence"]) == (roofline, evidence)
+    is_doubted = "active twice as long as their operations need" in label["reason"]
+    assert is_doubted == (name != "NVIDIA A10G")
+    assert (label["confidence"] == "high") == (name == "NVIDIA A10G")
+    assert (label["ridge_point_flop_per_byte"] is None) == (roofline == "unknown")
+
+
+def test_an_unknown_product_is_no_doubt_where_the_pipe_shows_its_rate() -> None:
+    """Active for 48 % of the time with 48 % of the full rate: the rate is the full one."""
+    label = label_of(*on_a_chip_like_a10("NVIDIA A10X", tensor_active=48.0))
+    assert (label["roofline_bound"], label["confidence"]) == ("memory", "high")
+
+
+def test_the_rate_of_an_unknown_geforce_card_is_assumed() -> None:
+    """That of GeForce cards, and the reason says so."""
+    label = label_of(*on_a_chip_like_a10("NVIDIA GeForce RTX 3099", tensor_active=96.0))
+    assert (label["roofline_bound"], label["confidence"]) == ("compute", "medium")
+    assert "its tensor BF16 rate is that of others" in label["reason"]
+
+
+def on_a_chip_like_a10(name: str, *, tensor_active: float) -> tuple[dict[str, Any], ...]:
+    """Return a launch with BF16 at 48 % of the full rate of 80 SMs, and DRAM at 60 %."""
+    device = {
+        "device__attribute_display_name": name,
+        "device__attribute_compute_capability_major": 8,
+        "device__attribute_compute_capability_minor": 6,
+        "device__attribute_multiprocessor_count": 80,
+        "device__attribute_clock_rate": 1_710_000,
+        "device__attribute_memory_clock_rate": 6_251_000,
+        "device__attribute_global_memory_bus_width": 384,
+        "sm__cycles_elapsed.avg.per_second": 1.71e9,
+    }
+    bases = [base for path in tensor_paths_of("8.6") for base in path.bases]
+    work = {f"{base}{state}.sum": 0.0
+            for base in bases for state in ("", "_sparsity_off", "_sparsity_on")}  # fmt: skip
+    done = 0.48 * 80 * 1024 * 1.71e9 * 1e-3
+    work["sm__ops_path_tensor_src_bf16_dst_fp32_sparsity_off.sum"] = done
+    work["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = done
+    dram = {"dram__bytes_read.sum": 0.6 * 600.096e9 * 1e-3, "dram__bytes_write.sum": 0.0}
+    return (parts(tensor=tensor_active, dram=60), device, dram, flop_counts(), work)

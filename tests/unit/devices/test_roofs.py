@@ -31,6 +31,15 @@ def test_a_cut_product_has_the_roofs_that_are_left() -> None:
     assert (h800["fp64"].rate_per_sm, h800["tensor_fp64"].peak_per_s) == (4, None)
 
 
+def test_a_cut_rate_has_the_trust_and_the_source_of_the_cut() -> None:
+    """What a report of GH200 stores says nothing of an H20, whose rate was fitted."""
+    roofs = {one.resource: one for one in roofs_of(named_product("H20 96GB"))}
+    assert (roofs["tensor_fp16"].confidence, roofs["fp64"].confidence) == ("C", "D")
+    assert "fitted" in roofs["tensor_fp16"].source
+    assert "GH200" not in roofs["fp64"].source
+    assert (roofs["fp32"].confidence, "GH200" in roofs["fp32"].source) == ("A", True)
+
+
 def test_every_product_has_roofs_with_a_source() -> None:
     """Also those of which the SM count is not known."""
     for product in products():
