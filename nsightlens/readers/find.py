@@ -18,6 +18,10 @@ __all__ = ["find_reports"]
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".ncu-rep.gz", ".ncu-rep.zst")
 """Of the files that a folder stands for; ``.ncu-repz`` is what ncu calls one packed with zstd."""
 
+TEXT_SUFFIXES = (".csv", ".txt", ".log", ".out")
+"""Of files that may hold the text of ``ncu --csv``. A folder does not stand for them: beside the
+reports of a run lie texts of everything else."""
+
 
 def find_reports(
     paths: Iterable[str | os.PathLike[str]],
@@ -65,12 +69,12 @@ def _reports_of(given: str) -> Iterator[Path | ReportNotFoundError]:
         yield Path(given)
     else:
         refused: list[OSError] = []
-        inside = sorted(
+        every = [
             Path(folder, name)
             for folder, _, names in os.walk(given, onerror=refused.append)
             for name in names
-            if os.path.normcase(name).endswith(SUFFIXES)
-        )
+        ]
+        inside = sorted(one for one in every if _ends_with(one, SUFFIXES))
         yield from (_refusal(error.filename or given, error) for error in refused)
         reports = 0
         for path in inside:
@@ -82,9 +86,24 @@ def _reports_of(given: str) -> Iterator[Path | ReportNotFoundError]:
                 reports += 1
                 yield path
         if not reports and not refused:
-            yield ReportNotFoundError(
-                f"{given}: the folder holds no .ncu-rep file. Name a file, or another folder."
-            )
+            texts = [one for one in every if _ends_with(one, TEXT_SUFFIXES)]
+            yield ReportNotFoundError(f"{given}: the folder holds no .ncu-rep file{_advice(texts)}")
+
+
+def _ends_with(path: Path, suffixes: tuple[str, ...]) -> bool:
+    return os.path.normcase(path.name).endswith(suffixes)
+
+
+def _advice(texts: list[Path]) -> str:
+    """Go on after the error of a folder without reports; ``texts`` are files that may be some."""
+    if not texts:
+        return ". Name a file, or another folder."
+    files, of = ("file", "it") if len(texts) == 1 else ("files", "them")
+    like = min(texts).with_name(f"*{min(texts).suffix}")
+    return (
+        f", but {len(texts)} text {files}. A folder stands for .ncu-rep files only: if text of "
+        f"ncu --csv is among {of}, name it, as {like} does."
+    )
 
 
 def _status(path: str) -> os.stat_result | ReportNotFoundError:

@@ -251,6 +251,16 @@ def test_a_folder_stands_for_the_reports_in_it(tmp_path: Path) -> None:
     assert find_reports([other, outer, tmp_path]) == [other, outer, inner]
 
 
+def test_a_folder_of_text_says_how_to_name_it(tmp_path: Path) -> None:
+    """Text of ncu is not looked for in a folder, where other CSV lies; the error says what to do."""
+    (tmp_path / "run.csv").write_text("text")
+    (tmp_path / "run2.csv").write_text("text")
+    told: list[str] = []
+    assert find_reports([tmp_path], on_error=lambda error: told.append(str(error))) == []
+    assert told[0].startswith(f"{tmp_path}: the folder holds no .ncu-rep file, but 2 text files. ")
+    assert told[0].endswith(f"name it, as {tmp_path / '*.csv'} does.")
+
+
 def test_a_folder_stands_for_compressed_reports_too(tmp_path: Path) -> None:
     """And not for other text, which may be anything."""
     names = ["a.ncu-rep", "b.ncu-rep.gz", "c.ncu-rep.zst", "d.ncu-repz"]
