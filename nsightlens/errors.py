@@ -273,4 +273,4 @@ class SalvageWarning(NsightLensWarning):
 
 
 class PeaksWarning(NsightLensWarning):
-    """Measured peaks were given for a device on which no launch ran."""
+    """Peaks were given for a device on which launches did not run."""

@@ -32,7 +32,7 @@ from nsightlens.analysis.rooflines import level_intensity, level_roofs, roofline
 from nsightlens.analysis.usage import INDEX, RESOURCES
 from nsightlens.arrays import number_array
 from nsightlens.devices import peak_overrides
-from nsightlens.devices.peaks import unused_ceilings
+from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import PeaksWarning
 from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.report import data_frame
@@ -74,7 +74,8 @@ class Classification:
     by
         What a row of ``labels`` is: ``launch``, ``kernel`` or ``family``.
     warnings
-        What was noticed, one sentence each: measured peaks that fit no launch.
+        What was noticed, one sentence each: a named device that the report's cannot be, measured
+        peaks that fit no launch.
     kernel_rules
         The user's rules for kernel names that the labels follow; None for the built-in ones alone.
     """
@@ -135,7 +136,7 @@ def classify(
         family, subtype, phase, batch size and GPU, and equal kernel in the former.
     device
         Name of the GPU whose peaks count instead of those of the report: the driver's or the
-        product's.
+        product's. That the launches ran on another is a `PeaksWarning`.
     peaks
         TOML file of measured ceilings, which win over every other peak; see ``docs/devices.md``.
         An entry that fits no launch is a `PeaksWarning`.
@@ -208,8 +209,8 @@ def _classify(
     context = context._replace(number=context.number | padding.ratios())
     data |= _label_columns(usage, context, verdict, (busiest, level_intensity(usage, levels)))
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
-    unused = unused_ceilings(report, overrides)
-    return Classification(labels, resources, rooflines, by, tuple(unused), rules)
+    noticed = [*misnamed_devices(report, overrides), *unused_ceilings(report, overrides)]
+    return Classification(labels, resources, rooflines, by, tuple(noticed), rules)
 
 
 def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:

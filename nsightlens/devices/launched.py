@@ -152,7 +152,9 @@ def _device(compute_capability: str | None, name: str | None, sm_count: int | No
 
 def _named(device: Device, product: Product) -> Device:
     name = product.driver_names[0]
-    is_part = device.is_partition or is_partition(name, device.sm_count)
+    # Another GPU has another number of SMs; of one that the report does not name it is a part.
+    may_be_it = device.product is None and device.counters in ("", product.compute_capability)
+    is_part = device.is_partition or (may_be_it and is_partition(name, device.sm_count))
     _, mig, part = (device.name or "").partition(" MIG ")
     return Device(
         compute_capability=product.compute_capability,

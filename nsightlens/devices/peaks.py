@@ -49,6 +49,7 @@ __all__ = [
     "PEAK_SOURCES",
     "SHORT_LAUNCH_NS",
     "PeakRates",
+    "misnamed_devices",
     "peak_rates",
     "unused_ceilings",
 ]
@@ -177,6 +178,27 @@ def unused_ceilings(report: Report, overrides: PeakOverrides) -> list[str]:
         for one in overrides.ceilings
         if not any(device.fits(one) for device in kinds)
     ]
+
+
+def misnamed_devices(report: Report, overrides: PeakOverrides) -> list[str]:
+    """Say which devices of a report cannot be the one that the user named, one sentence each."""
+    named = overrides.device
+    if named is None:
+        return []
+    found = []
+    for own, device in zip(devices_of(report).kinds, devices_of(report, named).kinds, strict=True):
+        name = own.name or "a GPU without a name"
+        if own.counters not in ("", named.compute_capability):
+            what = f"compute capability {own.counters}", named.compute_capability
+        elif own.sm_count not in (None, device.sm_count):
+            what = f"{own.sm_count} SMs", str(named.sm_count)
+        else:
+            continue
+        found.append(
+            f"{named.name!r} was named, but launches ran on {name} with {what[0]}, not {what[1]}: "
+            "the peaks of another GPU are used."
+        )
+    return list(dict.fromkeys(found))
 
 
 class _Clocks(NamedTuple):

@@ -12,7 +12,7 @@ from support.stores import report_of
 from nsightlens.devices import PEAK_SOURCES, PeakOverrides, peak_rates
 from nsightlens.devices.ceilings import Ceilings
 from nsightlens.devices.overrides import named_product, peak_overrides
-from nsightlens.devices.peaks import unused_ceilings
+from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import UnknownDeviceError
 
 if TYPE_CHECKING:
@@ -201,3 +201,37 @@ def test_nothing_given_changes_nothing() -> None:
     """Without options the reports speak for themselves."""
     assert peak_overrides() == PeakOverrides()
     assert peaks_of(PeakOverrides(), "dram", H100)[2] == "attributes"
+
+
+A40 = {
+    "device__attribute_display_name": "NVIDIA A40",
+    "device__attribute_compute_capability_major": 8,
+    "device__attribute_compute_capability_minor": 6,
+    "device__attribute_multiprocessor_count": 84,
+}
+
+
+def test_another_gpu_is_no_part_of_the_named_one() -> None:
+    """84 SMs of an A40 do not make it a part of an H100 with 132: the two are not the same."""
+    report = report_of(launch(A40))
+    peaks = peak_rates(report, ["dram", "fp32"], named("H100 80GB HBM3"))
+    assert not peaks.is_partition.any()
+    assert peaks.rate["dram"][0] == pytest.approx(3352.32e9)
+    assert peaks.rate["fp32"][0] == pytest.approx(132 * 256 * 1.5e9)
+    (warning,) = misnamed_devices(report, named("H100 80GB HBM3"))
+    assert "ran on NVIDIA A40 with compute capability 8.6, not 9.0" in warning
+
+
+@pytest.mark.parametrize("name", ["NVIDIA H100 80GB HBM3", "NVIDIA H100 of tomorrow", None])
+def test_only_a_number_of_sms_that_no_part_explains_is_another_gpu(name: str | None) -> None:
+    """With 16 SMs it is a part of an H100, with 140 something else."""
+    attribute = "device__attribute_multiprocessor_count"
+    device: dict[str, Any] = {"device__attribute_display_name": name}
+    report = report_of(launch(device | {attribute: 16}))
+    assert misnamed_devices(report, named("H100 80GB HBM3")) == []
+    assert peak_rates(report, ["dram"], named("H100 80GB HBM3")).is_partition.all()
+    (warning,) = misnamed_devices(
+        report_of(launch(device | {attribute: 140})), named("H100 80GB HBM3")
+    )
+    assert "with 140 SMs, not 132" in warning
+    assert misnamed_devices(report, PeakOverrides()) == []
