@@ -96,7 +96,8 @@ BY_KIND = {
         "tiles read less for each multiply-add",
         "lg_throttle": "operand loads are narrow or scattered: load 16 bytes a thread, or copy "
         "asynchronously",
-        "gmma": "waits for wgmma to finish: what a large GEMM on Hopper should look like",
+        "gmma": "waits for wgmma to finish: what a GEMM on Hopper should look like while its "
+        "tensor cores are busy, else operands reach them late",
         "not_selected": "warps enough were ready: more of them will not help",
         "wait": "fixed latency between dependent multiply-adds: more independent accumulators a "
         "thread hide it",
@@ -126,6 +127,8 @@ BY_KIND = {
         "long_scoreboard": "waits for its input: normal for such a kernel; vector loads and "
         "several elements a thread put more in flight",
         "lg_throttle": "too many narrow loads and stores: 16 bytes a thread need a quarter as many",
+        "short_scoreboard": "waits for a special function, a type conversion or shared memory to "
+        "answer: more elements a thread overlap them",
         "drain": "threads end on their stores: more elements a thread make fewer such ends",
         "math_pipe_throttle": "arithmetic is not small here: transcendental functions or integer "
         "index arithmetic take the pipe",
