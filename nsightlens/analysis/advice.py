@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nsightlens.analysis.advice_rules import RULES
 
 if TYPE_CHECKING:
-    from nsightlens.analysis.advice_rules import Rule
+    from nsightlens.analysis.advice_rule import Rule
     from nsightlens.analysis.quantities import Number, Quantities
 
 __all__ = ["Advice", "advise"]

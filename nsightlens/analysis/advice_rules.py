@@ -7,52 +7,37 @@ first few that hold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from nsightlens.analysis.advice_caches import L1_RULES, L2_RULES
 from nsightlens.analysis.advice_conditions import (
+    BUSY_PCT,
     FEW_FP64,
     FULL_ENOUGH,
-    PART_PCT,
+    LOCAL_PCT,
+    RAMP_NS,
     SATURATED_PCT,
     SHORT_NS,
     WASTE,
-    WIDE_REQUEST,
+    has_bank_conflicts,
+    has_excess_sectors,
+    has_few_ready,
+    has_scattered_loads,
+    has_short_blocks,
+    has_tail,
     idles,
     is_at_its_tensor_roof,
     is_below_its_tensor_roof,
+    is_clock_dependent,
     is_limited_by,
+    is_never_read_back,
     is_occupancy_limited_by,
+    is_occupancy_low,
     is_on_cuda_cores,
-    moves_data,
     says,
     waits_in,
 )
+from nsightlens.analysis.advice_rule import Rule
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from nsightlens.analysis.quantities import Quantities
-
-__all__ = ["RULES", "Rule"]
-
-
-class Rule(NamedTuple):
-    """One rule.
-
-    Parameters
-    ----------
-    name
-        Names it in JSON and in tests.
-    holds
-        Whether it is worth saying of a launch. A number that is not known is NaN there, and every
-        comparison with it is false.
-    text
-        The advice by family of the kernel; ``""`` for every other one.
-    """
-
-    name: str
-    holds: Callable[[Quantities], bool]
-    text: Mapping[str, str]
+__all__ = ["RULES"]
 
 
 _FEWER_BYTES = {
@@ -131,7 +116,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "spills",
-        lambda q: q("local_memory_pct") >= 5.0,
+        lambda q: q("local_memory_pct") >= LOCAL_PCT and not is_never_read_back(q),
         {
             "": "{local_memory_pct} of the memory requests go to local memory: registers are "
             "spilled ({registers_per_thread_count} a thread), or arrays are indexed at run time. "
@@ -151,7 +136,11 @@ RULES: tuple[Rule, ...] = (
     Rule("dram_saturated", lambda q: is_limited_by(q, "dram"), _SATURATED_WITHOUT_FLOP),
     Rule(
         "dram_headroom",
-        lambda q: is_limited_by(q, "dram") and q("dram_of_peak_pct") < SATURATED_PCT,
+        lambda q: (
+            is_limited_by(q, "dram")
+            and q("dram_of_peak_pct") < SATURATED_PCT
+            and not q("duration_ns") < RAMP_NS
+        ),
         {
             "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
             "(16 bytes a thread, more elements a thread)"
@@ -197,7 +186,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "few_fp64_units",
-        lambda q: is_limited_by(q, "fp64") and q("fp32_peak_over_fp64_peak") >= FEW_FP64,
+        lambda q: q("fp64_of_peak_pct") >= BUSY_PCT and q("fp32_peak_over_fp64_peak") >= FEW_FP64,
         {
             "": "FP64 units are at {fp64_of_peak_pct}, and this GPU has "
             "{fp32_peak_over_fp64_peak} times as much FP32: use FP32 where it is exact enough; "
@@ -221,11 +210,21 @@ RULES: tuple[Rule, ...] = (
         },
     ),
     Rule(
-        "bank_conflicts",
+        "local_array",
         lambda q: (
-            q("bank_conflicts_pct") >= PART_PCT
-            and (is_limited_by(q, "l1") or says(q, "top_stall", "short_scoreboard", "mio_throttle"))
+            q("local_memory_pct") >= LOCAL_PCT
+            and is_never_read_back(q)
+            and not is_limited_by(q, "dram")
         ),
+        {
+            "": "{local_store_count} requests write to local memory and {local_load_count} read "
+            "it. Spilled registers are read again: this is an array that hardly is. Unroll the "
+            "loops that index it, and pass no pointer to it, so that it stays in registers"
+        },
+    ),
+    Rule(
+        "bank_conflicts",
+        has_bank_conflicts,
         {
             "": "{bank_conflicts_pct} of the shared-memory wavefronts are bank conflicts, and L1 "
             "with shared memory is at {l1_of_peak_pct}: pad or swizzle the layout in shared memory"
@@ -233,7 +232,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "excess_sectors",
-        lambda q: q("excess_sectors_pct") >= PART_PCT and moves_data(q),
+        has_excess_sectors,
         {
             "": "{excess_sectors_pct} of the sectors that global accesses touch are not needed: "
             "neighbouring threads do not access neighbouring addresses. Change the layout or go "
@@ -242,7 +241,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "scattered_loads",
-        lambda q: q("sectors_per_load_request") > WIDE_REQUEST and moves_data(q),
+        has_scattered_loads,
         {
             "": "a load of a warp touches {sectors_per_load_request} sectors on average, and "
             "contiguous threads need at most 16: change the layout, or go through shared memory"
@@ -256,25 +255,8 @@ RULES: tuple[Rule, ...] = (
             "first, and write once"
         },
     ),
-    Rule(
-        "l2_roof",
-        lambda q: is_limited_by(q, "l2"),
-        {
-            "": "L2 is at {l2_of_peak_pct} of its peak: keep more in shared memory and registers, "
-            "with larger tiles or several elements a thread, so that less passes L2"
-        },
-    ),
-    Rule(
-        "l1_roof",
-        lambda q: is_limited_by(q, "l1"),
-        {
-            "gemm": "L1 with shared memory is at {l1_of_peak_pct} of its peak: larger tiles in "
-            "registers use each operand more often, and wider accesses (ldmatrix, 16 bytes) move "
-            "more at a time",
-            "": "L1 with shared memory is at {l1_of_peak_pct} of its peak: access 16 bytes a "
-            "thread, keep values in registers, use each more often once it is loaded",
-        },
-    ),
+    *L2_RULES,
+    *L1_RULES,
     Rule(
         "xu_roof",
         lambda q: is_limited_by(q, "xu"),
@@ -302,14 +284,14 @@ RULES: tuple[Rule, ...] = (
     # Nothing is busy, and there are blocks enough: latency.
     Rule(
         "tail",
-        lambda q: q("tail_loss_pct") >= PART_PCT,
+        has_tail,
         {
-            "gemm": "{waves_per_multiprocessor} waves: with blocks of equal length, SMs idle for "
-            "up to {tail_loss_pct} of the time at the end. A tile size that fills whole waves, or "
-            "stream-K, avoids that",
-            "": "{waves_per_multiprocessor} waves: with blocks of equal length, SMs idle for up "
-            "to {tail_loss_pct} of the time at the end. Smaller blocks, or as many as fit at once "
-            "that loop over the work, avoid that",
+            "gemm": "{waves_per_multiprocessor} waves: the last one is not full, so that with "
+            "blocks of equal length up to {tail_loss_pct} of the room for blocks stays empty. A "
+            "tile size that fills whole waves, or stream-K, avoids that",
+            "": "{waves_per_multiprocessor} waves: the last one is not full, so that with blocks "
+            "of equal length up to {tail_loss_pct} of the room for blocks stays empty. As many "
+            "blocks as fit at once, which loop over the work, avoid that",
         },
     ),
     Rule(
@@ -349,6 +331,36 @@ RULES: tuple[Rule, ...] = (
         {
             "": "blocks of {block_thread_count} threads allow {theoretical_occupancy_pct} "
             "occupancy, because the number of blocks an SM holds is limited: take larger blocks"
+        },
+    ),
+    Rule(
+        "few_warps",
+        is_occupancy_low,
+        {
+            "": "{achieved_occupancy_pct} of the warps that an SM can hold are there, no more than "
+            "{theoretical_occupancy_pct} can be, and no resource is above {limiter_of_peak_pct}: "
+            "fewer registers or less shared memory a block make room for more warps; more "
+            "independent work a thread helps without them"
+        },
+    ),
+    Rule(
+        "few_ready",
+        has_few_ready,
+        {
+            "": "with occupancy at {achieved_occupancy_pct}, a scheduler has "
+            "{eligible_warps_per_scheduler} warps ready, and no resource is above "
+            "{limiter_of_peak_pct}: warps wait for one another or for memory. More independent "
+            "work a thread (several loads before the first use) fills the gaps"
+        },
+    ),
+    Rule(
+        "short_blocks",
+        has_short_blocks,
+        {
+            "": "{achieved_occupancy_pct} of the warps that an SM can hold are there on average, "
+            "where {theoretical_occupancy_pct} can be: blocks of {block_thread_count} threads end "
+            "sooner than new ones begin, or some much later than others. More work a block, or as "
+            "many blocks as fit at once that loop over the work"
         },
     ),
     Rule(
@@ -412,10 +424,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "clock_dependent",
-        lambda q: bool(q.label.get("clock_dependent")),
+        is_clock_dependent,
         {
-            "": "compute-bound at {sm_clock_hz}, memory-bound at the boost clock "
-            "({boost_clock_hz}): profile with --clock-control none before choosing what to change"
+            "": "by the classical roofline alone, compute-bound at {sm_clock_hz} and memory-bound "
+            "at the boost clock ({boost_clock_hz}), with arithmetic at {flop_of_peak_pct}: profile "
+            "with --clock-control none before choosing what to change"
         },
     ),
 )

@@ -246,7 +246,7 @@ def _clock(label: Row) -> str:
         return ""
     at = f"at the boost clock the ridge is at {format_quantity(boost, 'FLOP/B')}"
     if label["clock_dependent"]:
-        return f"{at} -> memory: the answer depends on the clock"
+        return f"{at} -> memory: the classical answer depends on the clock"
     return f"{at}: the answer stays"
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from nsightlens import tables
 from nsightlens.analysis.phrase import percent
+from nsightlens.analysis.usage import FLOP_RESOURCES
+from nsightlens.devices.rates import rate_of
 from nsightlens.metrics.columns import NumberColumns, evaluate_first
 from nsightlens.units import format_quantity, unit_of
 
@@ -30,6 +32,10 @@ _PEAK = "_peak_per_s"
 _SPOKEN = frozenset(["%", "B", "B/s", "FLOP", "FLOP/B", "FLOP/s", "Hz", "ns", "op"])
 """Units that stand behind a number in a sentence."""
 _LSU = "l1tex__t_{}_pipe_lsu_mem_{}.sum"
+_WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
+_WRITEBACK = "l1tex__lsu_writeback_active.avg.pct_of_peak_sustained_elapsed"
+_REQUESTS = "l1tex__lsuin_requests.avg.pct_of_peak_sustained_elapsed"
+_LSU_INSTRUCTIONS = "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_elapsed"
 _GLOBAL_REQUESTS = " + ".join(
     _LSU.format("requests", f"global_op_{op}") for op in ("ld", "st", "atom", "red")
 )
@@ -92,6 +98,27 @@ DERIVED = {
         ),
         "%",
     ),
+    "ideal_sector_bytes": _Derived(("32 * memory_l2_theoretical_sectors_global_ideal",), "B"),
+    "lsu_wavefronts_pct": _Derived((_WAVEFRONTS,), "%"),
+    "lsu_writeback_pct": _Derived((_WRITEBACK,), "%"),
+    "wavefronts_per_data_cycle": _Derived((f"{_WAVEFRONTS} / {_WRITEBACK}",), "1"),
+    "lsu_requests_pct": _Derived((_REQUESTS, _LSU_INSTRUCTIONS), "%"),
+    # Percent over percent: L1 takes a request a cycle at the most, so that this is a lower bound.
+    "wavefronts_per_request": _Derived(
+        (f"{_WAVEFRONTS} / {_REQUESTS}", f"{_WAVEFRONTS} / {_LSU_INSTRUCTIONS}"), "1"
+    ),
+    "shared_wavefronts_pct": _Derived(
+        (
+            _share(
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed",
+                _WAVEFRONTS,
+            ),
+        ),
+        "%",
+    ),
+    "sectors_per_l2_request": _Derived(("lts__t_sectors.sum / lts__t_requests.sum",), "sector"),
+    "local_load_count": _Derived((_LSU.format("requests", "local_op_ld"),), "request"),
+    "local_store_count": _Derived((_LSU.format("requests", "local_op_st"),), "request"),
     "local_memory_pct": _Derived(
         (
             _share(
@@ -166,6 +193,11 @@ class Quantities:
         """Return a text of the launch or its label, ``None`` where it says nothing."""
         value = self.label.get(name, self.launch.get(name))
         return value if isinstance(value, str) else None
+
+    def busiest_counter(self, resource: str) -> str:
+        """Return the counter behind the activity of a resource without its suffix, "" if none."""
+        counter = self.resource.get(resource, {}).get("busiest_counter") or ""
+        return str(counter).partition(".")[0]
 
     def value(self, name: str) -> float | None:
         """Return a number, ``None`` where it is not known or is none."""
@@ -261,6 +293,21 @@ def _mma_sync(q: Quantities) -> float | None:
     return 100.0 * sync / (sync + group) if sync + group > 0 else None
 
 
+def _fp32_over_fp64(q: Quantities) -> float | None:
+    """Return how many times as many FP32 operations as FP64 ones the GPU can do [1]."""
+    measured = _quotient(q, "fp32_peak_per_s", "fp64_peak_per_s")
+    if measured is not None:
+        return measured
+    fp32, fp64 = (rate_of(q.text("compute_capability") or "", one) for one in ("fp32", "fp64"))
+    return fp32 / fp64 if fp32 and fp64 else None
+
+
+def _flop(q: Quantities) -> float | None:
+    """Return how busy the units that do floating-point operations were, the busiest of them [%]."""
+    shares = [q.value(f"{name}{_OF_PEAK}") for name in FLOP_RESOURCES]
+    return max((share for share in shares if share is not None), default=None)
+
+
 # From columns of launches and labels alone: formula as Python, and unit.
 _COMPUTED: dict[str, tuple[Callable[[Quantities], float | None], str]] = {
     "tail_loss_pct": (lambda q: _tail_loss(q.value("waves_per_multiprocessor")), "%"),
@@ -272,9 +319,7 @@ _COMPUTED: dict[str, tuple[Callable[[Quantities], float | None], str]] = {
         "Hz",
     ),
     "dram_write_pct": (lambda q: _percent(q, "dram_write_bytes", "dram_bytes"), "%"),
-    "fp32_peak_over_fp64_peak": (
-        lambda q: _quotient(q, "fp32_peak_per_s", "fp64_peak_per_s"),
-        "1",
-    ),
+    "fp32_peak_over_fp64_peak": (_fp32_over_fp64, "1"),
     "mma_sync_pct": (_mma_sync, "%"),
+    "flop_of_peak_pct": (_flop, "%"),
 }

@@ -230,8 +230,25 @@ def _shown_stalls(one: Explanation) -> list[Stall]:
 
 
 def _advice_lines(one: Explanation, style: Style) -> Iterator[str]:
-    for advice in one.advice:
-        yield from indented(_sentence(advice.text), style, 4, "  - ")
+    for text in _advice(one):
+        yield from indented(text, style, 4, "  - ")
+
+
+def _advice(one: Explanation) -> list[str]:
+    """Return each piece of advice, or why there is none where a label would make one expected."""
+    if one.advice or one.label["bound"] == "unknown":
+        return [_sentence(advice.text) for advice in one.advice]
+    return [_no_advice(one)]
+
+
+def _no_advice(one: Explanation) -> str:
+    busiest, occupancy = one.label["limiter_fraction"], one.launch["achieved_occupancy_pct"]
+    known = [f"the busiest resource is at {_of_peak(busiest)}"] if busiest is not None else []
+    known += [f"occupancy at {numbers.percent(occupancy)} %"] if occupancy is not None else []
+    text = "The numbers of this launch point to nothing in particular"
+    if known:
+        text += f": {' and '.join(known)}"
+    return text if one.stalls else f"{text}; what warps wait for was not collected"
 
 
 def _sentence(text: str) -> str:
@@ -286,7 +303,7 @@ def explanation_markdown(view: ExplanationView) -> str:
         for stall in _shown_stalls(one)
     ]
     lines += _markdown_list("Warps wait for", stalls, is_markdown=True)
-    lines += _markdown_list("Worth trying", [_sentence(advice.text) for advice in one.advice])
+    lines += _markdown_list("Worth trying", _advice(one))
     lacks = [
         f"{lack.purpose}: `ncu {' '.join(f'--section {name}' for name in lack.sections)}`"
         for lack in one.lacks

@@ -72,6 +72,54 @@ def test_every_number_of_advice_is_a_number_of_the_launch(
     assert seen > 100
 
 
+def _advice_on(corpus_ncu: Path, report: str, launch: int) -> dict[str, str]:
+    one = explain(open_report(corpus_ncu / f"{report}.ncu-rep"), launch)
+    return {advice.rule: advice.text for advice in one.advice}
+
+
+def test_advice_for_a_full_l1_follows_its_busiest_counter(corpus_ncu: Path) -> None:
+    """A naive matrix product reads far apart; its coalesced twin has too many instructions."""
+    products = "AveryClapp__ESMM-Research__profile_at_be34af6f"
+    naive = _advice_on(corpus_ncu, products, 0)["l1_uncoalesced"]
+    assert "16 wavefronts where one is enough" in naive
+    assert "roles of the thread indices" in naive
+    assert "l1_requests" in _advice_on(corpus_ncu, products, 1)
+    chemistry = _advice_on(corpus_ncu, "bobschreiner__NuKEXC__profile", 0)
+    assert "requests are at 6.9 % and data return at 10 %" in chemistry["l1_split"]
+
+
+def test_stores_to_local_memory_that_nothing_reads_are_no_spill(corpus_ncu: Path) -> None:
+    """A kernel of 32 registers has 15,626 of them."""
+    rounding = "pytorch-labs__applied-ai__dev_sr_philox7_128vec4curand4"
+    advice = _advice_on(corpus_ncu, rounding, 3)
+    assert "15,626 requests write to local memory and 0 read it" in advice["local_array"]
+    assert "spills" not in advice
+
+
+def test_a_search_that_waits_for_memory_is_not_sent_to_another_clock(corpus_ncu: Path) -> None:
+    """Its classical answer depends on the clock, and its FP64 units are idle."""
+    report = open_report(corpus_ncu / "bwd29__self-join-MiSTIC__profileTINYK2.out.ncu-rep")
+    one = explain(report, 0)
+    assert one.label["clock_dependent"]
+    assert "clock_dependent" not in [advice.rule for advice in one.advice]
+    (clock,) = [step.text for step in one.steps if step.name == "clock"]
+    assert "the classical answer depends on the clock" in clock
+
+
+def test_a_launch_that_nothing_limits_has_advice_or_says_that_no_number_points_anywhere(
+    explained: list[tuple[Report, Explanation]],
+) -> None:
+    """With how busy it was, and that its warp states were not collected where they were not."""
+    silent = 0
+    for _, one in explained:
+        if one.label["regime"] in ("latency", "small_grid") and not one.advice:
+            silent += 1
+            page = " ".join(one.text(width=100).split())
+            assert "point to nothing in particular: the busiest resource is at " in page, one
+            assert ("what warps wait for was not collected" in page) == (not one.stalls), one
+    assert 0 < silent < 25
+
+
 def test_every_launch_has_its_label_and_what_is_unknown_says_what_is_missing(
     explained: list[tuple[Report, Explanation]],
 ) -> None:

@@ -11,6 +11,11 @@ from support.stores import store_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_OF_RESOURCE = {
+    "fraction": "fraction_of_peak",
+    "peak": "peak_per_s",
+    "counter": "busiest_counter",
+}
 _LAUNCH = {column.name for column in tables.LAUNCHES}
 _LABEL = {column.name for column in tables.LABELS}
 
@@ -18,17 +23,17 @@ _LABEL = {column.name for column in tables.LABELS}
 def quantities_of(numbers: Mapping[str, Any]) -> Quantities:
     """Return the numbers of a launch that has these and no others.
 
-    A name is a column of launches or labels, ``fraction:RESOURCE`` or ``peak:RESOURCE``, or a raw
-    metric.
+    A name is a column of launches or labels, ``fraction:RESOURCE``, ``peak:RESOURCE`` or
+    ``counter:RESOURCE``, or a raw metric.
     """
     resources: dict[str, dict[str, Any]] = {}
     for name, value in numbers.items():
         kind, _, resource = name.partition(":")
-        if kind in ("fraction", "peak"):
+        if kind in _OF_RESOURCE:
             row = resources.setdefault(
-                resource, {"resource": resource, "fraction_of_peak": None, "peak_per_s": None}
+                resource, {"resource": resource, **dict.fromkeys(_OF_RESOURCE.values())}
             )
-            row["fraction_of_peak" if kind == "fraction" else "peak_per_s"] = value
+            row[_OF_RESOURCE[kind]] = value
     known = {name: value for name, value in numbers.items() if ":" not in name}
     metrics = {name: v for name, v in known.items() if name not in _LAUNCH | _LABEL}
     return Quantities(

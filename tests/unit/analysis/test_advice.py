@@ -38,6 +38,30 @@ def _limited(limiter: str, fraction: float, bound: str) -> dict[str, Any]:
     }
 
 
+def _cache(level: str, counter: str, fraction: float = 0.9) -> dict[str, Any]:
+    """Return the numbers of a launch that a cache limits, by one of its counters."""
+    return {
+        **_limited(level, fraction, "memory"),
+        f"counter:{level}": f"{counter}.avg.pct_of_peak_sustained_elapsed",
+    }
+
+
+def _split(wavefronts: float, requests: float, data: float, **others: Any) -> dict[str, Any]:
+    """Return the numbers of a launch whose wavefronts are the busiest part of L1."""
+    suffix = ".avg.pct_of_peak_sustained_elapsed"
+    return {
+        **_cache("l1", "l1tex__data_pipe_lsu_wavefronts", wavefronts / 100),
+        f"l1tex__data_pipe_lsu_wavefronts{suffix}": wavefronts,
+        f"l1tex__lsuin_requests{suffix}": requests,
+        f"l1tex__lsu_writeback_active{suffix}": data,
+        **others,
+    }
+
+
+_NO_SHARED = {"shared_memory_static_bytes": 0, "shared_memory_dynamic_bytes": 0}
+_SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
+
+
 def _waiting(state: str) -> dict[str, Any]:
     return {"regime": "latency", "top_stall": state, "top_stall_pct": 58.0}
 
@@ -188,7 +212,81 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("atomics", _requests(global_op_ld=80, global_op_red=20), "20 % of the global requests"),
     ("l2_roof", _limited("l2", 0.7, "memory"), "L2 is at 70 %"),
+    ("l2_roof", _cache("l2", "lts__lts2xbar_cycles_active"), "so that less passes L2"),
+    (
+        "l2_tags",
+        {
+            **_cache("l2", "lts__t_tag_requests"),
+            "lts__t_sectors.sum": 13,
+            "lts__t_requests.sum": 10,
+        },
+        "a request has 1.3 sectors of the 4",
+    ),
+    ("l2_tags", _cache("l2", "lts__t_tag_requests"), "many requests for what is moved"),
+    ("l2_atomics", _cache("l2", "lts__d_atomic_input_cycles_active"), "at 90 % with atomics"),
+    ("l2_sysmem", _cache("l2", "lts__d_sectors_fill_sysmem"), "from system memory at 90 %"),
+    ("l2_stores", _cache("l2", "lts__xbar2lts_cycles_active"), "stores reach L2 at 90 %"),
     ("l1_roof", _limited("l1", 0.7, "memory"), "is at 70 %"),
+    (
+        "l1_uncoalesced",
+        _split(97.5, 11.8, 6.1, **_NO_SHARED),
+        "by wavefronts, while requests are at 12 % and data return at 6.1 %: 16 wavefronts",
+    ),
+    ("l1_uncoalesced", _split(90, 10, 9, **{_SHARED: 9.0}), "neighbouring addresses"),
+    ("l1_uncoalesced", _split(41, 6.7, 11, **_NO_SHARED), "exchange the roles of the thread"),
+    ("l1_conflicts", _split(90, 10, 9, **{_SHARED: 81.0}), "90 % of them are in shared memory"),
+    ("l1_split", _split(99.6, 6.9, 10.1), "9.86 wavefronts where one is enough. Either"),
+    ("l1_requests", _cache("l1", "sm__inst_executed_pipe_lsu"), "leave the SM at 90 %"),
+    ("l1_requests", _cache("l1", "l1tex__lsuin_requests"), "Access 16 bytes a thread"),
+    ("l1_bytes", _cache("l1", "l1tex__lsu_writeback_active"), "at 90 % with data that are really"),
+    ("l1_bytes", _split(90, 40, 88, **_NO_SHARED), "wider accesses move no less"),
+    ("l1_tags", _cache("l1", "l1tex__t_sectors"), "the tags of L1 are at 90 %"),
+    (
+        "l1_remote",
+        _cache("l1", "l1tex__m_xbar2l1tex_read_sectors_mem_dshared"),
+        "other SMs of the cluster is read at 90 %",
+    ),
+    ("l1_constants", _cache("l1", "idc__request_cycles_active"), "indexed constants is at 90 %"),
+    ("l1_textures", _cache("l1", "l1tex__f_wavefronts"), "the texture path is at 90 %"),
+    (
+        "local_array",
+        {"registers_per_thread_count": 32, **_requests(global_op_ld=80, local_op_st=20)},
+        "20 requests write to local memory and 0 read it",
+    ),
+    (
+        "few_warps",
+        {
+            "regime": "latency",
+            "limiter_fraction": 0.56,
+            "limiter": "issue",
+            "fraction:issue": 0.56,
+            "occupancy_limiter": "registers",
+            "achieved_occupancy_pct": 30.0,
+            "theoretical_occupancy_pct": 37.5,
+            "waves_per_multiprocessor": 100.0,
+        },
+        "no resource is above 56 %",
+    ),
+    (
+        "few_ready",
+        {
+            **_limited("dram", 0.49, "memory"),
+            "achieved_occupancy_pct": 54.0,
+            "eligible_warps_per_scheduler": 0.03,
+        },
+        "a scheduler has 0.03 warps ready",
+    ),
+    (
+        "short_blocks",
+        {
+            "regime": "latency",
+            "achieved_occupancy_pct": 38.0,
+            "theoretical_occupancy_pct": 100.0,
+            "waves_per_multiprocessor": 10.7,
+            "block_thread_count": 256,
+        },
+        "38 % of the warps that an SM can hold are there on average, where 100 % can be",
+    ),
     ("xu_roof", _limited("xu", 0.7, "compute"), "is at 70 %"),
     ("integer_roof", _limited("integer", 0.8, "compute"), "the integer pipe is at 80 %"),
     ("barriers", {**_waiting("barrier"), "block_thread_count": 512}, "58 % of their time at barr"),
@@ -197,7 +295,7 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
     ("dependent_instructions", _waiting("wait"), "58 % of warp latency is the fixed latency"),
     ("code_size", {**_waiting("no_instruction"), "duration_ns": 1e6}, "58 % of their time for ins"),
     ("issue_roof", _limited("issue", 0.7, "compute"), "70 % of the issue slots"),
-    ("tail", {"waves_per_multiprocessor": 1.1}, "up to 45 % of the time"),
+    ("tail", {"waves_per_multiprocessor": 1.1}, "up to 45 % of the room for blocks"),
     (
         "registers",
         {**_STARVED, "occupancy_limiter": "registers", "registers_per_thread_count": 168},
@@ -232,11 +330,12 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
         "clock_dependent",
         {
             "clock_dependent": True,
+            "fraction:fp64": 0.7,
             "sm_clock_hz": 1.0e9,
             "ridge_point_flop_per_byte": 100.0,
             "ridge_point_boost_flop_per_byte": 150.0,
         },
-        "boost clock (1.5 GHz)",
+        "boost clock (1.5 GHz), with arithmetic at 70 %",
     ),
 ]
 
@@ -299,9 +398,19 @@ def test_a_text_prints_at_least_one_number() -> None:
         {"is_failed_collection": True, "grid_block_count": 1, "sm_count": 100},
         {"grid_block_count": 100, "sm_count": 108},
         {"executed_per_useful_flop": 66.0, "bound": "memory"},
+        {**_split(50, 30, 10), "regime": "latency"},
+        _cache("l1", "l1tex__lsu_writeback_active", 0.5),
         {"regime": "latency", "stalled_for_data_pct": 61.0},
     ],
-    ids=["nothing", "failed", "nearly all SMs", "padding beside memory", "no DRAM figure"],
+    ids=[
+        "nothing",
+        "failed",
+        "nearly all SMs",
+        "padding beside memory",
+        "split little",
+        "L1 half busy",
+        "no DRAM figure",
+    ],
 )
 def test_there_is_no_advice_where_no_number_speaks_for_it(numbers: dict[str, Any]) -> None:
     """Padding of tensor cores costs nothing while DRAM is the limit, for one."""
@@ -327,3 +436,90 @@ def test_no_more_is_said_than_was_asked_for() -> None:
     }
     assert [a.rule for a in advise(quantities_of(numbers))] == ["small_grid", "spills", "short"]
     assert len(advise(quantities_of(numbers), most=1)) == 1
+
+
+def test_a_cache_has_one_cause_and_one_piece_of_advice() -> None:
+    """Whatever its counter: wider accesses do not help where they do not coalesce."""
+    for rule, numbers, _ in HOLDS:
+        if rule.startswith(("l1_", "l2_")):
+            said = [a.rule for a in advise(quantities_of(numbers), most=99)]
+            assert [one for one in said if one.startswith(("l1_", "l2_"))] == [rule]
+
+
+def test_stores_alone_are_not_taken_for_accesses_that_lie_apart() -> None:
+    """They return no data: 4 wavefronts a request are what 16 bytes a thread need."""
+    numbers = _split(90, 22.5, 0.1, **_NO_SHARED)
+    assert _rule("l1_uncoalesced", numbers) is None
+    assert _rule("l1_roof", numbers) is not None
+
+
+def test_what_was_counted_in_sectors_is_not_said_again_in_wavefronts() -> None:
+    """Both would be the same advice twice."""
+    counted = {
+        "derived__memory_l2_theoretical_sectors_global_excessive": 50.0,
+        "memory_l2_theoretical_sectors_global": 100.0,
+    }
+    rules = [a.rule for a in advise(quantities_of(_split(90, 10, 9, **_NO_SHARED, **counted)))]
+    assert rules == ["excess_sectors"]
+
+
+def test_lines_that_are_requested_whole_need_no_better_layout() -> None:
+    """With 4 sectors a request it is the data that fill L2."""
+    numbers = {**_cache("l2", "lts__t_tag_requests"), "lts__t_sectors.sum": 40.0}
+    numbers["lts__t_requests.sum"] = 10.0
+    assert _rule("l2_tags", numbers) is None
+    assert _rule("l2_roof", numbers) is not None
+
+
+def test_sectors_that_dram_does_not_see_cost_a_launch_nothing_that_dram_limits() -> None:
+    """Half of the touched sectors are in vain, and DRAM moved no more than was wanted."""
+    numbers = {
+        **_limited("dram", 0.91, "memory"),
+        "derived__memory_l2_theoretical_sectors_global_excessive": 50.0,
+        "memory_l2_theoretical_sectors_global": 100.0,
+        "memory_l2_theoretical_sectors_global_ideal": 50.0,
+        "dram_bytes": 1500.0,
+    }
+    assert _rule("excess_sectors", numbers) is None
+    assert _rule("excess_sectors", {**numbers, "dram_bytes": 3000.0}) is not None
+
+
+def test_an_array_that_is_never_read_is_no_spill_and_a_spill_is_no_such_array() -> None:
+    """By the loads and stores of local memory; where DRAM is full, idle stores cost nothing."""
+    numbers = {"registers_per_thread_count": 32}
+    written = {**numbers, **_requests(global_op_ld=80, local_op_st=20)}
+    read = {**numbers, **_requests(global_op_ld=80, local_op_st=10, local_op_ld=20)}
+    assert (_rule("spills", written), _rule("local_array", read)) == (None, None)
+    assert _rule("spills", read) is not None
+    assert _rule("local_array", {**written, **_limited("dram", 0.9, "memory")}) is None
+
+
+def test_the_clock_is_spoken_of_only_where_arithmetic_takes_time() -> None:
+    """A launch that waits for L1 with its units idle is none the faster at another clock."""
+    numbers = dict(next(n for rule, n, _ in HOLDS if rule == "clock_dependent"))
+    idle = {**numbers, "fraction:fp64": 0.19, "bound": "memory"}
+    assert _rule("clock_dependent", idle) is None
+    assert _rule("clock_dependent", {**idle, "bound": "compute"}) is not None
+
+
+def test_a_grid_for_four_fifths_of_the_gpu_is_a_small_one() -> None:
+    """A fifth of the SMs idle all the time; with nearly all at work there is nothing to say."""
+    numbers = {"sm_count": 80, "family": "gemm"}
+    assert _rule("small_grid", {**numbers, "grid_block_count": 64}) is not None
+    assert _rule("small_grid", {**numbers, "grid_block_count": 74}) is None
+
+
+def test_a_tail_costs_nothing_where_dram_is_full_all_the_time() -> None:
+    """Nor can a launch of a few microseconds have all of the bandwidth."""
+    full = {**_limited("dram", 0.93, "memory"), "waves_per_multiprocessor": 1.1}
+    short = {**_limited("dram", 0.7, "memory"), "duration_ns": 10_000.0}
+    assert _rule("tail", full) is None
+    assert _rule("dram_headroom", short) is None
+    assert _rule("dram_headroom", {**short, "duration_ns": 50_000.0}) is not None
+
+
+def test_how_much_less_fp64_a_gpu_has_is_known_without_counted_peaks() -> None:
+    """By its compute capability; and it is said where integers are busier still."""
+    numbers = {**_limited("integer", 0.8, "compute"), "fraction:fp64": 0.76}
+    assert "32 times" in (_rule("few_fp64_units", {**numbers, "compute_capability": "7.5"}) or "")
+    assert _rule("few_fp64_units", {**numbers, "compute_capability": "8.0"}) is None

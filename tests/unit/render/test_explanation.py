@@ -16,6 +16,7 @@ from support.reports import (
 )
 
 from nsightlens import explain, open_report
+from nsightlens.analysis.explanation import Stall
 from nsightlens.example import path
 from nsightlens.render.explanation import (
     ExplanationView,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from nsightlens.report import Report
 
 MOST_LINES = 60
+_STALL = Stall("wait", 40.0, 3.0, "fixed latency")
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,19 @@ def test_a_long_name_is_cut_in_its_middle_unless_it_is_asked_for(example: Report
     cut = explanation_text(ExplanationView(one), Style(width=80))
     assert name in "".join(whole.split())
     assert name not in "".join(cut.split())
+
+
+def test_a_page_without_advice_says_that_its_numbers_point_to_nothing(tmp_path: Path) -> None:
+    """With the busiest resource; an unknown launch has its own section on what is missing."""
+    from dataclasses import replace
+
+    one = replace(explain(open_report(write_report(tmp_path, [basic_set_launch()]))), advice=())
+    said = "point to nothing in particular: the busiest resource is at"
+    assert said in " ".join(_page(one, width=100).split())
+    assert said in explanation_markdown(ExplanationView(one))
+    assert "was not collected" not in _page(replace(one, stalls=(_STALL,)), width=200)
+    unknown = {**one.label, "bound": "unknown"}
+    assert said not in _page(replace(one, label=unknown), width=200)
 
 
 def test_markdown_has_every_roof_and_every_step(example: Report) -> None:
