@@ -1,7 +1,7 @@
-"""Patterns that a user writes for names: ``*`` and ``?``, and nothing else.
+"""Patterns that a user writes for names: those of ``*`` and ``?``, and regular expressions.
 
-Brackets stand for themselves, unlike in `fnmatch`: they occur in NVTX ranges such as
-``layer[3]``. Imports nothing of ours; used wherever a pattern is taken.
+Brackets stand for themselves beside ``*`` and ``?``, unlike in `fnmatch`: they occur in NVTX ranges
+such as ``layer[3]``. Imports nothing of ours; used wherever a pattern is taken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["is_pattern", "matcher_of", "pattern_of"]
+__all__ = ["expression_of", "is_pattern", "matcher_of", "pattern_of", "quoted"]
+
+_LONGEST = 60
+"""[character] Of what a message repeats: a C++ name may have thousands."""
 
 
 def is_pattern(text: str) -> bool:
@@ -55,3 +58,44 @@ def matcher_of(texts: Iterable[str]) -> Callable[[str], bool]:
     """
     patterns = [pattern_of(text) for text in texts]
     return lambda name: any(pattern.match(name) for pattern in patterns)
+
+
+def expression_of(text: str) -> re.Pattern[str]:
+    """Compile a regular expression that a user wrote.
+
+    Parameters
+    ----------
+    text
+        As Python's `re` takes it.
+
+    Raises
+    ------
+    ValueError
+        It is none. The message says why, without the expression and without a full stop.
+
+    Examples
+    --------
+    >>> bool(expression_of("gemm|gemv").search("a_gemv"))
+    True
+    """
+    try:
+        return re.compile(text)
+    except re.error as error:
+        place = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise ValueError(f"{error.msg}{place}") from error
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes as a message repeats it, cut in the middle where it is long.
+
+    Examples
+    --------
+    >>> quoted("gemm"), len(quoted("a" * 10_000))
+    ("'gemm'", 65)
+    """
+    half = _LONGEST // 2
+    return repr(text if len(text) <= _LONGEST else f"{text[:half]}...{text[-half:]}")

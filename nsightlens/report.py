@@ -198,6 +198,21 @@ class Report:
         return data_frame(self.launches, "Report.to_pandas()")
 
 
+def check_report(value: object) -> None:
+    """Refuse what is no report, such as the name of its file.
+
+    Raises
+    ------
+    TypeError
+        The message says how to read a file.
+    """
+    if not isinstance(value, Report):
+        raise TypeError(
+            f"a Report is needed, not {type(value).__name__}: read a file with "
+            "nsightlens.open_report"
+        )
+
+
 def data_frame(table: pa.Table, purpose: str) -> Any:
     """Return a table as a pandas DataFrame.
 

@@ -35,17 +35,28 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     else:
         import tomli as tomllib  # noqa: PLC0415
 
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        problem = f"is not text in UTF-8, at byte {error.start}"
-        raise SettingsFileError(str(path), problem, "TOML is written in UTF-8.") from error
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise SettingsFileError(str(path), problem, "Check its name.") from error
+    text = _text_of(path)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsFileError(
             str(path), f"is not TOML: {error}", "Texts stand in quotes, and [[x]] begins an entry."
         ) from error
+    except RecursionError:
+        problem, advice = "has brackets that are nested too deeply", "No setting needs them."
+    except ValueError:
+        # Whole numbers of thousands of digits are TOML, but Python refuses to read them.
+        problem, advice = "holds a number of too many digits", "Write it such as 3.05e12."
+    raise SettingsFileError(str(path), problem, advice)
+
+
+def _text_of(path: str | Path) -> str:
+    try:
+        # Editors of Windows put a byte order mark in front.
+        return Path(path).read_text(encoding="utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        problem = f"is not text in UTF-8, at byte {error.start}"
+        raise SettingsFileError(str(path), problem, "TOML is written in UTF-8.") from error
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SettingsFileError(str(path), problem, "Check its name.") from error

@@ -15,7 +15,8 @@ from nsightlens.devices.columns import text_column
 from nsightlens.errors import FilterError
 from nsightlens.kernels import parse_launch_kernels
 from nsightlens.kernels.user_rules import as_user_rules
-from nsightlens.patterns import pattern_of
+from nsightlens.patterns import expression_of, pattern_of, quoted
+from nsightlens.report import check_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["select"]
 
 _NAMES = ("kernel_name", "kernel_demangled_name", "kernel_mangled_name")
+_LONGEST = 100
+"""[character] Of an expression that an error proposes."""
 
 
 def select(
@@ -107,6 +110,7 @@ def _table(launches: Report | Classification | pa.Table) -> pa.Table:
         return launches.labels
     if isinstance(launches, pa.Table):
         return launches
+    check_report(launches)
     return launches.launches
 
 
@@ -147,13 +151,13 @@ def _holds(column: Any, test: Callable[[str], bool]) -> NDArray[np.bool_]:
 
 def _compiled(kernel: str) -> re.Pattern[str]:
     try:
-        return re.compile(kernel)
-    except re.error as error:
-        place = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise FilterError(
-            f"--kernel {kernel!r} is not a regular expression: {error.msg}{place}. "
-            f"To find the text as it stands, use {shlex.quote(re.escape(kernel))}."
-        ) from error
+        return expression_of(kernel)
+    except ValueError as error:
+        literal = shlex.quote(re.escape(kernel))
+        advice = "To find the text as it stands, use "
+        advice += f"{literal}." if len(literal) <= _LONGEST else "re.escape of Python."
+        problem = f"--kernel {quoted(kernel)} is not a regular expression: {error}"
+        raise FilterError(f"{problem}. {advice}") from error
 
 
 def _nvtx_test(nvtx: str) -> Callable[[str], bool]:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nsightlens.patterns import is_pattern, pattern_of
+from nsightlens.patterns import expression_of, is_pattern, pattern_of, quoted
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,26 @@ def test_many_stars_take_no_time() -> None:
     begin = time.monotonic()
     assert not pattern_of("*a" * 30 + "b").match("a" * 200)
     assert time.monotonic() - begin < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("gemm(", r"missing \), unterminated subpattern at character 5"),
+        ("x{1,99999999999}", "the repetition number is too large"),
+        ("(" * 5000 + ")" * 5000, "its brackets are nested too deeply"),
+    ],
+    ids=["unclosed", "large", "deep"],
+)
+def test_what_is_no_regular_expression_is_told_in_one_clause(text: str, problem: str) -> None:
+    """Whatever way the compiler of expressions fails, and without repeating the expression."""
+    with pytest.raises(ValueError, match=rf"^{problem}$"):
+        expression_of(text)
+
+
+def test_a_long_text_is_repeated_by_its_ends() -> None:
+    """An error of ten kilobytes is not read."""
+    assert quoted("a'b") == '"a\'b"'
+    assert quoted("begin" + "x" * 9000 + "end").startswith("'begin")
+    assert quoted("begin" + "x" * 9000 + "end").endswith("end'")
+    assert len(quoted("x" * 9000)) < 70

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from support.reports import (
     attention_launch,
@@ -20,6 +22,8 @@ from nsightlens.errors import AmbiguousLaunchError, FilterError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from nsightlens.report import Report
 
@@ -47,6 +51,68 @@ def test_a_launch_is_named_by_its_number_its_key_or_its_kernel(report: Report) -
     assert explain(report, key).label["launch_id"] == GEMM
     assert explain(report, "softmax").label["launch_id"] == LAUNCH_ONLY
     assert explain(report, "^softmax|absent").label["launch_id"] == LAUNCH_ONLY
+
+
+@pytest.mark.parametrize(
+    "number", [np.int64(GEMM), np.uint8(GEMM), pa.scalar(GEMM, pa.uint32()), pa.scalar(str(GEMM))]
+)
+def test_a_number_of_numpy_or_arrow_is_a_number(report: Report, number: Any) -> None:
+    """Ids are read from tables, and have the types of tables."""
+    assert explain(report, number).label["launch_id"] == GEMM
+
+
+@pytest.mark.parametrize("launch", [True, 1.0, b"", [], pa.scalar(None), np.bool_(True)])
+def test_what_cannot_name_a_launch_is_told_by_its_type(report: Report, launch: Any) -> None:
+    """A truth value is no number of a launch, although Python counts with it."""
+    with pytest.raises(TypeError, match="by its launch_id, a whole number, or by a text"):
+        explain(report, launch)
+
+
+@pytest.mark.parametrize("nth", ["1", 1.0, True])
+def test_the_number_of_a_match_is_a_whole_number(report: Report, nth: Any) -> None:
+    """Text stands for no number in Python."""
+    with pytest.raises(TypeError, match="nth is"):
+        explain(report, GEMM, nth=nth)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [-1, 10**30, 10**5000, "9" * 5000, "٩"],
+    ids=["negative", "large", "long", "long text", "other digits"],
+)
+def test_a_number_that_no_launch_can_have_names_none(report: Report, launch: int | str) -> None:
+    """However long it is, and in whatever digits; the message stays short."""
+    with pytest.raises(
+        FilterError, match=r"there is no launch .*: the report has 0 to 5"
+    ) as caught:
+        explain(report, launch)
+    assert len(str(caught.value)) < 200
+
+
+def test_an_id_is_spelled_without_zeros_in_front(report: Report) -> None:
+    """Such digits are part of a name."""
+    with pytest.raises(FilterError, match="no launch matches '01'"):
+        explain(report, "01")
+
+
+def _only(*launches: int) -> NDArray[np.bool_]:
+    """Return a filter of these launches."""
+    return np.isin(np.arange(FAILED + 1), launches)
+
+
+def test_the_ids_that_there_are_are_listed_where_some_are_missing(report: Report) -> None:
+    """A filter leaves gaps."""
+    with pytest.raises(FilterError, match=r"no launch 3: the report has 1, 4\."):
+        explain(report.filter(_only(GEMM, SECOND_GEMM)), 3)
+    with pytest.raises(FilterError, match=r"no launch 3: the report has only 4\."):
+        explain(report.filter(_only(SECOND_GEMM)), 3)
+
+
+def test_a_text_that_was_meant_as_an_expression_is_told_why_it_is_none(report: Report) -> None:
+    """It was looked for as it stands."""
+    problem = r"no launch matches 'absent\(' as it stands, .* not a regular expression: missing"
+    with pytest.raises(FilterError, match=problem):
+        explain(report, "absent(")
 
 
 def test_of_several_that_match_none_is_chosen_silently(report: Report) -> None:
