@@ -20,6 +20,13 @@ try() {
   echo "$found"
   [[ $found == *"scanner     $scanner"* ]] || { echo "$wheel does not read with: $scanner"; exit 1; }
   nsightlens demo > demo.txt
+  # What lies in the wheel beside the code: schemas, the tables of rates and products, the example.
+  nsightlens schema explain > schema.json
+  nsightlens devices "H100 SXM5 80GB" > device.txt
+  printf '[[rule]]\nid = "mine"\nname = "flash.*"\nfamily = "attention"\n' > rules.toml
+  example=$(python -c 'import nsightlens.example; print(nsightlens.example.path())')
+  nsightlens explain "$example" 94 --kernel-rules rules.toml > explain.txt
+  grep -q "memory-bound, saturated" explain.txt
   python - <<'PY'
 import sys
 
