@@ -10,6 +10,7 @@ import string
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.analysis.advice_rules import RULES
+from nsightlens.analysis.stall_meanings import is_merge
 
 if TYPE_CHECKING:
     from nsightlens.analysis.advice_rule import Rule
@@ -84,6 +85,8 @@ def _filled(rule: Rule, quantities: Quantities) -> Advice | None:
 
 def _keys(q: Quantities) -> tuple[str, ...]:
     family, subtype, phase = (q.text(name) or "" for name in ("family", "subtype", "phase"))
+    if is_merge(subtype):
+        return ("",)
     decode = ("decode",) if family == "attention" and phase != "prefill" else ()
     gemv = ("gemv",) if "gemv" in subtype else ()
     return (*decode, *gemv, family, "")

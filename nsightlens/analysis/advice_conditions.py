@@ -23,6 +23,7 @@ __all__ = [
     "RAMP_NS",
     "SATURATED_PCT",
     "SHORT_NS",
+    "SMALL_BLOCK",
     "TENSOR_GOOD_PCT",
     "WASTE",
     "WIDE_REQUEST",
@@ -66,6 +67,8 @@ RAMP_NS = 20_000.0
 """[ns] In less, no launch gets the bandwidth that a long one does: it begins and ends."""
 DRY = 0.6
 """[1] With fewer of the possible warps than this, SMs wait for blocks."""
+SMALL_BLOCK = 128
+"""[thread] Four warps, one for each scheduler of an SM."""
 SHORT_NS = 5_000.0
 """[ns] A launch below this takes about as long as launching it does."""
 TENSOR_GOOD_PCT = 70.0

@@ -13,9 +13,11 @@ from nsightlens.analysis.advice_conditions import (
     FEW_FP64,
     FULL_ENOUGH,
     LOCAL_PCT,
+    PART_PCT,
     RAMP_NS,
     SATURATED_PCT,
     SHORT_NS,
+    SMALL_BLOCK,
     WASTE,
     has_bank_conflicts,
     has_excess_sectors,
@@ -64,6 +66,12 @@ _SATURATED_WITHOUT_FLOP = {
     "": "DRAM is at {dram_of_peak_pct}: fewer bytes make this faster: fuse with the kernel before "
     "or after it, or use narrower types",
 }
+
+_TILES_IN_REGISTERS = (
+    "registers allow {theoretical_occupancy_pct} occupancy, and a scheduler has "
+    "{eligible_warps_per_scheduler} warps ready: tiles in registers are why data are used often, "
+    "so load earlier (more stages, asynchronous copies) before making them smaller"
+)
 
 RULES: tuple[Rule, ...] = (
     # What is done and need not be.
@@ -121,6 +129,14 @@ RULES: tuple[Rule, ...] = (
             "": "{local_memory_pct} of the memory requests go to local memory: registers are "
             "spilled ({registers_per_thread_count} a thread), or arrays are indexed at run time. "
             "Allow more registers (launch bounds), or make the indices known when compiling"
+        },
+    ),
+    Rule(
+        "partial_warps",
+        lambda q: q("idle_lanes_pct") >= PART_PCT,
+        {
+            "": "blocks of {block_thread_count} threads are no whole warps of 32: "
+            "{idle_lanes_pct} of the lanes idle. Take a multiple of 32"
         },
     ),
     Rule(
@@ -296,21 +312,43 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "registers",
-        lambda q: is_occupancy_limited_by(q, "registers"),
+        lambda q: (
+            is_occupancy_limited_by(q, "registers")
+            and q("unused_registers_pct") >= PART_PCT
+            and q("block_thread_count") >= 2 * SMALL_BLOCK
+        ),
         {
             "": "{registers_per_thread_count} registers a thread allow "
-            "{theoretical_occupancy_pct} occupancy, and a scheduler has "
-            "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
-            "room for more warps; more independent loads a thread help without them"
+            "{theoretical_occupancy_pct} occupancy in blocks of {block_thread_count} threads, and "
+            "leave {unused_registers_pct} of the registers unused: smaller blocks fill them, and a "
+            "scheduler, which has {eligible_warps_per_scheduler} warps ready, gets more"
         },
     ),
     Rule(
         "registers",
         lambda q: is_occupancy_limited_by(q, "registers"),
         {
-            "": "registers allow {theoretical_occupancy_pct} occupancy, and a scheduler has "
-            "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
-            "room for more warps; more independent loads a thread help without them"
+            **dict.fromkeys(
+                ("gemv", ""),
+                "{registers_per_thread_count} registers a thread allow "
+                "{theoretical_occupancy_pct} occupancy, and a scheduler has "
+                "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
+                "room for more warps; more independent loads a thread help without them",
+            ),
+            **dict.fromkeys(("gemm", "attention", "decode"), _TILES_IN_REGISTERS),
+        },
+    ),
+    Rule(
+        "registers",
+        lambda q: is_occupancy_limited_by(q, "registers"),
+        {
+            **dict.fromkeys(
+                ("gemv", ""),
+                "registers allow {theoretical_occupancy_pct} occupancy, and a scheduler has "
+                "{eligible_warps_per_scheduler} warps ready: fewer registers (launch bounds) make "
+                "room for more warps; more independent loads a thread help without them",
+            ),
+            **dict.fromkeys(("gemm", "attention", "decode"), _TILES_IN_REGISTERS),
         },
     ),
     Rule(
@@ -325,9 +363,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "block_size",
-        lambda q: (
-            is_occupancy_limited_by(q, "blocks") and q("block_thread_count") < 128  # 4 warps
-        ),
+        lambda q: is_occupancy_limited_by(q, "blocks") and q("block_thread_count") < SMALL_BLOCK,
         {
             "": "blocks of {block_thread_count} threads allow {theoretical_occupancy_pct} "
             "occupancy, because the number of blocks an SM holds is limited: take larger blocks"
@@ -369,7 +405,8 @@ RULES: tuple[Rule, ...] = (
         {
             "": "warps wait {stalled_for_data_pct} of their time for data while DRAM is at "
             "{dram_of_peak_pct}: put more loads in flight (16 bytes a thread, unrolling, "
-            "asynchronous copies) before the first use"
+            "asynchronous copies) before the first use, or shorten chains of loads that depend on "
+            "each other"
         },
     ),
     Rule(

@@ -302,6 +302,25 @@ def _fp32_over_fp64(q: Quantities) -> float | None:
     return fp32 / fp64 if fp32 and fp64 else None
 
 
+def _unused_registers(q: Quantities) -> float | None:
+    """Return the share of an SM's registers that no whole block fits into any more [%].
+
+    A warp is given registers in pieces of 256.
+    """
+    threads, registers = q("block_thread_count"), q("registers_per_thread_count")
+    whole = q("device__attribute_max_registers_per_multiprocessor")
+    if not (threads > 0 and registers > 0 and whole > 0):
+        return None
+    block = math.ceil(threads / 32) * math.ceil(registers / 8) * 256
+    return 100.0 * (1.0 - whole // block * block / whole)
+
+
+def _idle_lanes(q: Quantities) -> float | None:
+    """Return the share of the lanes that idle because blocks are no whole warps [%]."""
+    threads = q("block_thread_count")
+    return 100.0 * (1.0 - threads / (32 * math.ceil(threads / 32))) if threads > 0 else None
+
+
 def _flop(q: Quantities) -> float | None:
     """Return how busy the units that do floating-point operations were, the busiest of them [%]."""
     shares = [q.value(f"{name}{_OF_PEAK}") for name in FLOP_RESOURCES]
@@ -322,4 +341,6 @@ _COMPUTED: dict[str, tuple[Callable[[Quantities], float | None], str]] = {
     "fp32_peak_over_fp64_peak": (_fp32_over_fp64, "1"),
     "mma_sync_pct": (_mma_sync, "%"),
     "flop_of_peak_pct": (_flop, "%"),
+    "unused_registers_pct": (_unused_registers, "%"),
+    "idle_lanes_pct": (_idle_lanes, "%"),
 }

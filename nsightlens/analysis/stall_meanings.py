@@ -7,7 +7,7 @@ of kernel. Kinds are coarser than families: what waits for the same thing for th
 
 from __future__ import annotations
 
-__all__ = ["BY_KIND", "GENERAL", "KINDS", "kind_of", "stall_meaning"]
+__all__ = ["BY_KIND", "GENERAL", "KINDS", "is_merge", "kind_of", "stall_meaning"]
 
 GENERAL = {
     "barrier": "waits at a barrier until the other warps of the block arrive: work is uneven "
@@ -18,8 +18,8 @@ GENERAL = {
     "drain": "has finished and waits until its last stores have left for memory: many small "
     "blocks that end by writing",
     "gmma": "waits for a warp-group matrix instruction (wgmma) to take its operands or finish",
-    "imc_miss": "waits for the immediate constant cache: kernel parameters or constants read at "
-    "addresses that differ",
+    "imc_miss": "waits for the immediate constant cache: kernel parameters, which are not in it "
+    "when a launch begins, or many constants",
     "lg_throttle": "the queue for global and local memory instructions is full: many narrow or "
     "scattered accesses, or spilled registers; wider loads need fewer",
     "long_scoreboard": "waits for global or local memory (L1, L2 or DRAM): too few loads in "
@@ -144,6 +144,14 @@ BY_KIND = {
 """For some kinds of kernel, the states that mean something more exact there."""
 
 
+def is_merge(subtype: str | None) -> bool:
+    """Say whether a kernel only adds up what the splits of another one left.
+
+    It counts as attention and reads no key: what helps attention does not help it.
+    """
+    return subtype == "splitkv_combine"
+
+
 def kind_of(family: str | None, subtype: str | None, phase: str | None) -> str | None:
     """Return the kind of a kernel whose stalls are read alike, ``None`` for no special one.
 
@@ -152,6 +160,8 @@ def kind_of(family: str | None, subtype: str | None, phase: str | None) -> str |
     >>> kind_of("attention", "flash", "decode"), kind_of("gemm", "quantised_gemv", None)
     ('decode', 'gemv')
     """
+    if is_merge(subtype):
+        return "reduction"
     if family == "attention" and (phase == "decode" or "split" in (subtype or "")):
         return "decode"
     if family == "gemm" and "gemv" in (subtype or ""):

@@ -58,6 +58,7 @@ def _split(wavefronts: float, requests: float, data: float, **others: Any) -> di
     }
 
 
+_REGISTERS = "device__attribute_max_registers_per_multiprocessor"
 _NO_SHARED = {"shared_memory_static_bytes": 0, "shared_memory_dynamic_bytes": 0}
 _SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
 
@@ -303,6 +304,28 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "registers",
+        {
+            **_STARVED,
+            "occupancy_limiter": "registers",
+            "registers_per_thread_count": 40,
+            "block_thread_count": 1024,
+            _REGISTERS: 65_536,
+        },
+        "in blocks of 1,024 threads, and leave 38 % of the registers unused",
+    ),
+    (
+        "registers",
+        {**_STARVED, "occupancy_limiter": "registers", "family": "gemm"},
+        "before making them smaller",
+    ),
+    (
+        "registers",
+        {**_STARVED, "occupancy_limiter": "registers", "family": "gemm", "subtype": "gemv"},
+        "fewer registers (launch bounds)",
+    ),
+    ("partial_warps", {"block_thread_count": 10}, "10 threads are no whole warps of 32: 69 %"),
+    (
+        "registers",
         {**_STARVED, "occupancy_limiter": "registers"},
         "registers allow 25 %",
     ),
@@ -523,3 +546,20 @@ def test_how_much_less_fp64_a_gpu_has_is_known_without_counted_peaks() -> None:
     numbers = {**_limited("integer", 0.8, "compute"), "fraction:fp64": 0.76}
     assert "32 times" in (_rule("few_fp64_units", {**numbers, "compute_capability": "7.5"}) or "")
     assert _rule("few_fp64_units", {**numbers, "compute_capability": "8.0"}) is None
+
+
+def test_a_kernel_that_merges_splits_is_not_told_to_split_more() -> None:
+    """It counts as attention and reads no keys: more splits would be more work for it."""
+    numbers = {"grid_block_count": 4, "sm_count": 132, "family": "attention", "phase": "decode"}
+    assert "KV" in (_rule("small_grid", {**numbers, "subtype": "flash_splitkv"}) or "")
+    merge = _rule("small_grid", {**numbers, "subtype": "splitkv_combine"}) or ""
+    assert "spread the work over more blocks" in merge
+
+
+def test_blocks_that_fill_the_registers_are_not_told_to_be_smaller() -> None:
+    """64 registers in blocks of 256 leave none; 145 leave room for half a block."""
+    numbers = {**_STARVED, "occupancy_limiter": "registers", "block_thread_count": 256}
+    full = {**numbers, "registers_per_thread_count": 64, _REGISTERS: 65_536}
+    assert "smaller blocks" not in (_rule("registers", full) or "smaller blocks")
+    rest = {**full, "registers_per_thread_count": 145}
+    assert "leave 41 % of the registers unused: smaller blocks" in (_rule("registers", rest) or "")

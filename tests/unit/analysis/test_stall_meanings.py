@@ -32,6 +32,7 @@ def test_kinds_are_those_of_families() -> None:
         ("attention", "flash", "prefill", "attention"),
         ("attention", "flash", "decode", "decode"),
         ("attention", "flash_splitkv", None, "decode"),
+        ("attention", "splitkv_combine", "decode", "reduction"),
         ("gemm", "dense", None, "gemm"),
         ("gemm", "gemv", None, "gemv"),
         ("other", None, None, None),
