@@ -55,7 +55,7 @@ _FEWER_BYTES = {
     "gemv": "DRAM is at {dram_of_peak_pct}: a matrix-vector product reads every weight for one "
     "row. Batch the rows into a GEMM, which reads the {dram_bytes} once for all of them, or keep "
     "the weights in fewer bits",
-    "copy": "DRAM is at {dram_of_peak_pct} with {dram_bytes}: what helps most is not to copy:  "
+    "copy": "DRAM is at {dram_of_peak_pct} with {dram_bytes}: what helps most is not to copy: "
     "another layout, writing in place, fusing it into its neighbour",
     "": "DRAM is at {dram_of_peak_pct}: fewer bytes make this faster. Fuse with the kernel before "
     "or after it, so that these {dram_bytes} are not written and read again, or use narrower types",
