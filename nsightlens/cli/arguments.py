@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "Once",
     "OneLineParser",
     "add_every_command",
     "add_filters",
@@ -69,6 +70,22 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Write the error and leave with the exit code of a usage error."""
         self.exit(2, f"nsightlens: error: {message}. See: {self.prog} --help\n")
+
+
+class Once(argparse.Action):
+    """An option that counts once: the first of two would be dropped without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse calls it so
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002 - as above
+    ) -> None:
+        """Keep the value, or refuse a second one."""
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "was given twice: only one is taken")
+        setattr(namespace, self.dest, values)
 
 
 def add_every_command(parser: argparse.ArgumentParser) -> None:

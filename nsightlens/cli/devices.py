@@ -27,6 +27,7 @@ EPILOG = """\
 examples:
   nsightlens devices
   nsightlens devices h100
+  nsightlens devices H100 PCIe
   nsightlens devices NVIDIA H100 80GB HBM3
   nsightlens devices --format json"""
 
@@ -35,7 +36,7 @@ ROOF_FIELDS = (
     "resource", "peak_per_s", "unit", "ridge_point_flop_per_byte", "sheet_per_s", "rate_per_sm",
     "confidence", "source",
 )  # fmt: skip
-"""Keys of a roof; columns of the CSV of one product."""
+"""Keys of a roof; with the product in front, columns of the CSV of one product."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         nargs="*",
-        help="driver name or product name, or a part of one; its words need no quotes",
+        help="driver name or product name, or a part of one, which lists all that have it; its "
+        "words need no quotes",
     )
     arguments.add_output(parser, FORMATS)
     arguments.add_text(parser, names=False)
@@ -103,7 +105,8 @@ def _pieces(args: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> Iterabl
     if form == "markdown":
         from nsightlens.render.markdown import markdown_table
 
-        return [markdown_table(columns)]
+        heading = f"# {rows[0]['product']}\n\n" if len(rows) == 1 else ""
+        return [heading + markdown_table(columns)]
     style = chosen_style(args)
     if len(rows) == 1:
         return (line + "\n" for line in product_lines(rows[0], style))
@@ -117,7 +120,8 @@ def _csv(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
     from nsightlens.render.delimited import csv_pieces
 
     if len(rows) == 1:
-        return csv_pieces(ROOF_FIELDS, rows[0]["roofs"])
+        named = ({"product": rows[0]["product"], **roof} for roof in rows[0]["roofs"])
+        return csv_pieces(("product", *ROOF_FIELDS), named)
     fields = [field for field in rows[0] if field not in ("key", "roofs")]
     return csv_pieces(fields, ({**row, "driver_names": "; ".join(row["driver_names"])}
                                for row in rows))  # fmt: skip

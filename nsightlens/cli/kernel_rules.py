@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nsightlens.cli.arguments import name_of_file
+from nsightlens.cli.arguments import Once, name_of_file
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +19,7 @@ def add_kernel_rules(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("kernel names")
     group.add_argument(
         "--kernel-rules",
+        action=Once,
         metavar="FILE",
         type=name_of_file,
         help="TOML file of rules that say what kernels are by their names; they are asked before "

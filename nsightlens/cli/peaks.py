@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from nsightlens.cli.arguments import name_of_file
+from nsightlens.cli.arguments import Once, name_of_file
 from nsightlens.cli.kernel_rules import rules_of
 from nsightlens.cli.talk import say
 
@@ -26,6 +26,7 @@ def add_peaks(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--device",
+        action=Once,
         metavar="NAME",
         type=name_of_file,
         help="take the peaks of this GPU, by the driver's name or the product's; "
@@ -33,6 +34,7 @@ def add_peaks(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--peaks",
+        action=Once,
         metavar="FILE",
         type=name_of_file,
         help="TOML file of measured ceilings, each for the GPU that it names",

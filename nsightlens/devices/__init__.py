@@ -14,11 +14,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from nsightlens.devices.overrides import PeakOverrides, peak_overrides
-from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
 from nsightlens.devices.products import Product, product_of, products
 from nsightlens.devices.rates import rate_of, rates
 from nsightlens.devices.roofs import Roof, roofs_of
+
+if TYPE_CHECKING:
+    from nsightlens.devices.peaks import PEAK_SOURCES, PeakRates, peak_rates
 
 __all__ = [
     "PEAK_SOURCES",
@@ -34,3 +38,18 @@ __all__ = [
     "rates",
     "roofs_of",
 ]
+
+# Imported when first used: what is known of GPUs by name needs no arrays.
+_OF_REPORTS = ("PEAK_SOURCES", "PeakRates", "peak_rates")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_REPORTS:
+        raise AttributeError(f"module 'nsightlens.devices' has no attribute {name!r}")
+    from nsightlens.devices import peaks  # noqa: PLC0415 - see above
+
+    return getattr(peaks, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -138,10 +138,10 @@ def _check_head(path: str, table: Mapping[str, Any]) -> None:
         found = f"has the format {table['format']!r}" if "format" in table else "names no format"
         raise SettingsFileError(path, found, f'A file of peaks begins with: format = "{FORMAT}".')
     version = table.get("version")
-    if version != VERSION or isinstance(version, bool):
+    if type(version) is not int or version != VERSION:
         raise SettingsFileError(
             path,
-            f"has the version {version!r}",
+            f"has the version {version!r}" if "version" in table else "names no version",
             f"This nsightlens knows version {VERSION}: write version = {VERSION}, or update it.",
         )
     _check_keys(path, "", table, _TOP_KEYS)
@@ -194,7 +194,9 @@ class _Entry(NamedTuple):
     def _text(self, key: str) -> str | None:
         value = self.table.get(key)
         if value is not None and not (isinstance(value, str) and value.strip()):
-            raise self.error(f"{key} is {value!r}", "Write a text in quotes.")
+            is_text = isinstance(value, str)
+            advice = "Write what it is, or leave it out." if is_text else "Write a text in quotes."
+            raise self.error(f"{key} is {value!r}", advice)
         return value
 
     def _compute_capability(self) -> str | None:
@@ -224,8 +226,10 @@ class _Entry(NamedTuple):
         for resource in table:
             if resource not in CEILING_RESOURCES:
                 near = get_close_matches(resource, CEILING_RESOURCES, n=1)
+                # What begins several of them means none more than another.
+                is_clear = near and not any(one.startswith(resource) for one in CEILING_RESOURCES)
                 known = f"Known are {', '.join(CEILING_RESOURCES)}."
-                advice = f"Did you mean {near[0]}? {known}" if near else known
+                advice = f"Did you mean {near[0]}? {known}" if is_clear else known
                 raise self.error(f"{resource} is not a known resource", advice)
         return {resource: self._peak(resource, value) for resource, value in table.items()}
 

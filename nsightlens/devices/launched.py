@@ -9,8 +9,8 @@ import numpy as np
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.products import (
     Product,
+    folded_name,
     is_partition,
-    plain_name,
     product_class_of,
     product_of,
 )
@@ -81,16 +81,13 @@ class Device(NamedTuple):
         known = (self.compute_capability, self.sm_count)
         if any(want not in (None, have) for want, have in zip(wanted, known, strict=True)):
             return False
-        names = {plain_name(self.name)}
+        wanted_name = folded_name(ceilings.name)
+        names = {folded_name(self.name)}
         if self.is_partition and ceilings.sm_count is None:
-            return (
-                ceilings.name is not None
-                and plain_name(ceilings.name) in names - {""}
-                and (" MIG " in f"{self.name} ")
-            )
+            return wanted_name in names - {""} and (" MIG " in f"{self.name} ")
         if self.product is not None:
-            names |= {self.product.name, *self.product.driver_names}
-        return ceilings.name is None or plain_name(ceilings.name) in names
+            names |= set(map(folded_name, (self.product.name, *self.product.driver_names)))
+        return ceilings.name is None or wanted_name in names
 
 
 class Devices(NamedTuple):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from nsightlens.devices.ceilings import Ceilings, read_ceilings
-from nsightlens.devices.products import Product, plain_name, products
+from nsightlens.devices.products import Product, folded_name, products
 from nsightlens.errors import UnknownDeviceError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from nsightlens.devices.ceilings import Ceilings
 
 __all__ = [
     "NO_OVERRIDES",
@@ -37,6 +38,8 @@ class PeakOverrides(NamedTuple):
     ceilings: tuple[Ceilings, ...] = ()
 
 
+_SHOWN = 8
+
 NO_OVERRIDES = PeakOverrides()
 """The reports speak for themselves."""
 
@@ -58,10 +61,13 @@ def peak_overrides(device: str | None = None, peaks: str | Path | None = None) -
     SettingsFileError
         The file cannot be used.
     """
-    return PeakOverrides(
-        None if device is None else named_product(device),
-        () if peaks is None else read_ceilings(peaks),
-    )
+    product = None if device is None else named_product(device)
+    if peaks is None:
+        return PeakOverrides(product)
+    # Only here: to name a product needs no arrays, which ceilings load.
+    from nsightlens.devices.ceilings import read_ceilings  # noqa: PLC0415
+
+    return PeakOverrides(product, read_ceilings(peaks))
 
 
 def named_product(name: str) -> Product:
@@ -70,7 +76,9 @@ def named_product(name: str) -> Product:
     Parameters
     ----------
     name
-        In upper or lower case, with or without a leading ``NVIDIA``.
+        In upper or lower case, with or without a leading ``NVIDIA``. Words of a name will do where
+        they are those of one product only. Without ``NVIDIA``, a driver's name with which the names
+        of other products begin, such as ``H100``, is none.
 
     Raises
     ------
@@ -82,15 +90,15 @@ def named_product(name: str) -> Product:
     >>> named_product("NVIDIA A100-SXM4-40GB").name, named_product("l4").boost_mhz
     ('A100 SXM4 40GB', 2040.0)
     """
-    wanted = _folded(name)
-    by_own_name = [one for one in products() if _folded(one.name) == wanted]
-    named = by_own_name or [one for one in products() if wanted in map(_folded, one.driver_names)]
+    wanted = folded_name(name)
+    named = _whole(name) or [one for one in products() if _has_words(one, wanted)]
     if len(named) == 1:
         return named[0]
     if named:
-        several = ", ".join(f"{one.name!r}" for one in named)
+        several = ", ".join(f"{one.name!r}" for one in named[:_SHOWN])
+        several += f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
         raise UnknownDeviceError(
-            f"{name!r} is the driver's name of several products: say which of {several}."
+            f"{name!r} is the name of several products, or part of it: say which of {several}."
         )
     near = _near(wanted)
     advice = f"Near it are {', '.join(map(repr, near))}. " if near else ""
@@ -126,14 +134,12 @@ def search_products(text: str) -> Search:
     >>> [one.name for one in found], [one.name for one in others]
     (['L40'], ['L40S'])
     """
-    wanted = _folded(text)
-    names = [(one, [_folded(name) for name in (one.name, *one.driver_names)])
-             for one in products()]  # fmt: skip
-    whole = [one for one, spellings in names if wanted in spellings]
+    wanted = folded_name(text)
+    whole = _whole(text)
     parts = [
         one
-        for one, spellings in names
-        if wanted not in spellings and any(wanted in name for name in spellings)
+        for one in products()
+        if one not in whole and any(wanted in name for name in _spellings(one))
     ]
     if whole:
         return Search(whole, parts)
@@ -144,14 +150,34 @@ def search_products(text: str) -> Search:
     raise UnknownDeviceError(f"{text!r} is no known GPU, nor part of the name of one.{advice}")
 
 
-def _folded(name: str) -> str:
-    return plain_name(" ".join(name.split())).casefold().removeprefix("nvidia ")
+def _whole(text: str) -> list[Product]:
+    """Return the products whose whole name a text is: their own, else the driver's."""
+    wanted = folded_name(text)
+    by_own_name = [one for one in products() if folded_name(one.name) == wanted]
+    by_driver = [one for one in products() if wanted in map(folded_name, one.driver_names)]
+    if by_own_name or not by_driver or _names_vendor(text):
+        return by_own_name or by_driver
+    # As people say it, H100 is any of them; the driver calls one of them that.
+    family = [one for one in products() if f"{folded_name(one.name)} ".startswith(f"{wanted} ")]
+    return by_driver + [one for one in family if one not in by_driver]
+
+
+def _names_vendor(name: str) -> bool:
+    return " ".join(name.split()).casefold() != folded_name(name)
+
+
+def _has_words(product: Product, wanted: str) -> bool:
+    return bool(wanted) and any(f" {wanted} " in f" {name} " for name in _spellings(product))
+
+
+def _spellings(product: Product) -> list[str]:
+    return [folded_name(name) for name in (product.name, *product.driver_names)]
 
 
 def _near(wanted: str) -> list[str]:
     """Return products whose name holds the wanted one, or is spelled like it."""
     spellings = {
-        _folded(spelling): one.name
+        folded_name(spelling): one.name
         for one in products()
         for spelling in (*one.driver_names, one.name)
     }

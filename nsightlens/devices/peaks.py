@@ -166,18 +166,30 @@ def _is_assumed(devices: Devices, resource: str, source: NDArray[np.int8]) -> ND
     return np.isin(source, by_table) & devices.where(lambda device: device.is_assumed(resource))
 
 
+_ENTRIES_NAMED = 4
+
+
 def unused_ceilings(report: Report, overrides: PeakOverrides) -> list[str]:
-    """Say which entries of measured ceilings fit no launch, one sentence each."""
+    """Say that measured ceilings are of no use to a report: none of them fits any launch.
+
+    A file may be for many GPUs, of which a report has one.
+    """
     if not (overrides.ceilings and len(report)):
         return []
     kinds = devices_of(report, overrides.device).kinds
-    names = sorted({device.name or "a GPU without a name" for device in kinds})
-    return [
-        f"{one.place}: its ceilings are not used: no launch ran on {one.device}, "
-        f"only on {', '.join(names)}."
-        for one in overrides.ceilings
-        if not any(device.fits(one) for device in kinds)
-    ]
+    if any(device.fits(one) for device in kinds for one in overrides.ceilings):
+        return []
+    place = overrides.ceilings[0].place
+    if len(overrides.ceilings) > 1:
+        place = place.rpartition(", ")[0]
+    wanted = " or ".join(one.device for one in overrides.ceilings[:_ENTRIES_NAMED])
+    wanted += " or others" if len(overrides.ceilings) > _ENTRIES_NAMED else ""
+    if overrides.device is not None:
+        where = f"the device that was named is {overrides.device.name!r}, not {wanted}"
+    else:
+        names = sorted({device.name or "a GPU without a name" for device in kinds})
+        where = f"no launch ran on {wanted}, only on {', '.join(names)}"
+    return [f"{place}: its ceilings are not used: {where}."]
 
 
 def misnamed_devices(report: Report, overrides: PeakOverrides) -> list[str]:

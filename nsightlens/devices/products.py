@@ -18,6 +18,7 @@ from nsightlens.devices.rates import rate_of
 __all__ = [
     "UNIFIED_MEMORY",
     "Product",
+    "folded_name",
     "is_partition",
     "plain_name",
     "product_class_of",
@@ -176,6 +177,17 @@ def plain_name(driver_name: str | None) -> str:
     'A100-PCIE-40GB'
     """
     return (driver_name or "").removeprefix(_VENDOR)
+
+
+def folded_name(name: str | None) -> str:
+    """Return a name as names are compared that a person wrote: in one case, without ``NVIDIA``.
+
+    Examples
+    --------
+    >>> folded_name("Nvidia  H100 PCIe")
+    'h100 pcie'
+    """
+    return " ".join((name or "").split()).casefold().removeprefix(_VENDOR.casefold())
 
 
 def product_of(driver_name: str | None, sm_count: int | None = None) -> Product | None:

@@ -171,14 +171,23 @@ def test_importing_the_package_alone_loads_not_even_arrow() -> None:
     assert not {"numpy", "pyarrow", "rich"} & _loaded_after("import nsightlens.cli.main")
 
 
+def test_what_is_known_of_gpus_by_name_needs_no_arrays() -> None:
+    """`nsightlens devices` reads two small tables; peaks of reports are loaded when asked for."""
+    statement = "from nsightlens.devices import roofs_of; from nsightlens.cli.main import main"
+    run = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): main(['devices'])"
+    assert not {"numpy", "pyarrow"} & _loaded_after(f"{statement}\n{run}")
+
+
 def test_asking_whether_a_file_is_csv_does_not_load_the_reader_of_csv() -> None:
     """It is asked of every file that is no report, to say what it is."""
     loaded = _loaded_after("from nsightlens.ncucsv import looks_like_csv")
     assert not {"csv", "nsightlens.ncucsv.read", "nsightlens.ncucsv.model"} & loaded
 
 
-@pytest.mark.parametrize("package", ["nsightlens.ncurep", "nsightlens.ncucsv"])
-def test_every_name_of_a_format_resolves(package: str) -> None:
+@pytest.mark.parametrize(
+    "package", ["nsightlens.ncurep", "nsightlens.ncucsv", "nsightlens.devices"]
+)
+def test_every_name_of_a_package_resolves(package: str) -> None:
     """Whether it is imported at once or when it is first used; another is an AttributeError."""
     module = import_module(package)
     assert all(getattr(module, name) is not None for name in module.__all__)

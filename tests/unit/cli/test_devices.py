@@ -47,8 +47,9 @@ def test_one_product_is_shown_with_its_roofs(run: CommandLine) -> None:
 
 
 def test_other_products_with_the_name_in_theirs_are_told(run: CommandLine) -> None:
-    """NVIDIA H100 is one product, and not the one that most people mean."""
-    done = run("devices", "h100")
+    """NVIDIA H100 is one product, and not the one that most people mean; H100 is all of them."""
+    assert [row["product"].partition(" ")[0] for row in _rows(run, "h100")] == ["H100"] * 4
+    done = run("devices", "NVIDIA", "h100")
     assert done.out.startswith("H100 SXM5 96GB HBM2e (cloud)\n")
     assert "other names with it: H100 SXM5 80GB, H100 PCIe 80GB, H100 NVL 94GB" in done.err
 
@@ -72,7 +73,10 @@ def test_csv_and_markdown_have_the_same_roofs(run: CommandLine) -> None:
     table = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [one["resource"] for one in table] == [one["resource"] for one in row["roofs"]]
     assert float(table[0]["peak_per_s"]) == row["roofs"][0]["peak_per_s"]
-    assert len(run("devices", "a10g", "-f", "markdown").out.splitlines()) == 2 + len(row["roofs"])
+    assert {one["product"] for one in table} == {"A10G"}
+    markdown = run("devices", "a10g", "-f", "markdown").out.splitlines()
+    assert markdown[:2] == ["# A10G", ""]
+    assert len(markdown) == 4 + len(row["roofs"])
     assert len(run("devices", "orin", "-f", "csv").out.splitlines()) == 1 + 4
 
 

@@ -28,7 +28,8 @@ source = "a copy kernel"
 [device.peak_per_s]
 dram = "7 TB/s"
 """
-UNUSED = "no launch ran on 'NVIDIA B200', only on NVIDIA H100 80GB HBM3"
+OTHER = PEAKS.replace("NVIDIA H100 80GB HBM3", "NVIDIA A40")
+UNUSED = "no launch ran on 'NVIDIA A40' or 'NVIDIA B200', only on NVIDIA H100 80GB HBM3"
 
 
 @pytest.fixture
@@ -49,13 +50,31 @@ def _first_label(run: CommandLine, *words: str) -> tuple[dict[str, Any], str]:
 def test_measured_ceilings_take_the_place_of_the_peaks_of_the_report(
     run: CommandLine, peaks: str
 ) -> None:
-    """The same bytes are more of a lower roof; an entry that fits no launch is told once."""
+    """The same bytes are more of a lower roof; that a file is for other GPUs besides is no news."""
     label, err = _first_label(run, "--peaks", peaks)
     plain, _ = _first_label(run)
     assert label["limiter_fraction"] == pytest.approx(plain["limiter_fraction"] * 3352.32 / 3100)
     assert label["peak_source"].split("+")[0] == "measured_ceiling"
-    assert err.count(UNUSED) == 1
-    assert "peaks.toml, [[device]] 2" in err
+    assert err == ""
+
+
+def test_a_file_that_is_for_none_of_the_gpus_is_told_once(run: CommandLine) -> None:
+    """All its entries in one sentence; with --device, that it is not for the named one."""
+    Path("other.toml").write_text(OTHER, encoding="utf-8")
+    _, err = _first_label(run, "--peaks", "other.toml")
+    assert err.count("other.toml") == 1
+    assert f"other.toml: its ceilings are not used: {UNUSED}." in err
+    _, err = _first_label(run, "--peaks", "other.toml", "--device", "L40S")
+    assert "the device that was named is 'L40S', not 'NVIDIA A40' or 'NVIDIA B200'." in err
+    assert "no launch ran on" not in err
+
+
+@pytest.mark.parametrize("option", ["--peaks", "--device", "--kernel-rules"])
+def test_an_option_of_which_one_counts_is_not_given_twice(run: CommandLine, option: str) -> None:
+    """The first would be dropped without a word."""
+    done = run("classify", "all.ncu-rep", option, "a.toml", option, "b.toml")
+    assert (done.code, done.out) == (2, "")
+    assert f"argument {option}: was given twice" in done.err
 
 
 def test_a_named_device_takes_the_place_of_that_of_the_report(run: CommandLine) -> None:
