@@ -31,6 +31,7 @@ __all__ = [
     "fields_of",
     "head_size",
     "tile_shape",
+    "type_of_spelling",
     "unnamed_types",
 ]
 
@@ -123,8 +124,19 @@ def _named_types(rule: Rule, groups: Mapping[str, str]) -> tuple[str, ...]:
     if "dtype" not in groups or rule.dtypes or rule.typeless:
         return ()
     texts = (groups["dtype"], groups.get("dtype2", ""))
-    kinds = [rule.types.get(text) or _GROUP_TYPES.get(text.lower(), "") for text in texts]
+    kinds = [rule.types.get(text) or type_of_spelling(text) for text in texts]
     return tuple(dict.fromkeys(kind for kind in kinds if kind))
+
+
+def type_of_spelling(text: str) -> str:
+    """Return the data type that a spelling in a named group stands for; "" for none.
+
+    Examples
+    --------
+    >>> type_of_spelling("half"), type_of_spelling("h")
+    ('fp16', '')
+    """
+    return _GROUP_TYPES.get(text.lower(), "")
 
 
 def unnamed_types(rule: Rule, spelling: Spelling, subject: str) -> tuple[str, ...]:

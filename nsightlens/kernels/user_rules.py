@@ -17,6 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.errors import SettingsFileError
+from nsightlens.kernels.fields import type_of_spelling
 from nsightlens.kernels.grammars import ALL_RULES
 from nsightlens.kernels.learned import NameReader
 from nsightlens.kernels.model import FAMILIES, PHASES, USER_RULE
@@ -24,6 +25,7 @@ from nsightlens.kernels.rule import Rule
 from nsightlens.kernels.rulebook import FirstRule, Rulebook
 from nsightlens.kernels.shorten import SHORT_NAME_FIELDS
 from nsightlens.kernels.words import words_of
+from nsightlens.patterns import expression_of, quoted
 from nsightlens.toml_files import read_toml
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ _KEYS = (*_TEXTS, *_LISTS, "types")
 _OF_WORDS = ("shape", "within", "carries")
 _ID = re.compile(r"[\w.-]+")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_TYPE = re.compile(r"((u?int|m?x?fp|nvfp|bf|tf|nf|mxint|complex)\d{1,3}(_e\dm\d\w*)?|bool)")
+"""A data type: others than those that the built-in rules know may be met."""
+_READ_TYPES = re.compile(r"\(\?P<dtype2?>(?:([\w|]+)|\[(\w+)\])\)")
+"""A group of types that lists its spellings: words with ``|`` between, or letters."""
 
 
 class UserRules:
@@ -122,7 +128,9 @@ def read_user_rules(path: str | PathLike[str]) -> UserRules:
     shown = str(path)
     table = read_toml(shown)
     for key, only in (("format", FORMAT), ("version", VERSION)):
-        if table.get(key, only) != only:
+        found = table.get(key, only)
+        # To Python, 1.0 and true are 1.
+        if found != only or type(found) is not type(only):
             raise SettingsFileError(
                 shown,
                 f"has the {key} {table[key]!r}",
@@ -193,22 +201,27 @@ class _Entry(NamedTuple):
         self._check_meaning(texts, lists)
         self._check_what_is_asked(texts)
         expressions = [texts.get(key, "") for key in ("name", "shape", "carries")]
-        groups = set()
-        for key, pattern in zip(("name", "shape", "carries"), expressions, strict=True):
-            groups |= self._groups(key, pattern)
-        for pattern in lists.get("reads", ()):
-            groups |= self._groups("reads", pattern)
+        keyed = [*zip(("name", "shape", "carries"), expressions, strict=True)]
+        keyed += [("reads", pattern) for pattern in lists.get("reads", ())]
+        groups = {group for key, pattern in keyed for group in self._groups(key, pattern)}
         self._check_short(texts.get("short", ""), groups)
+        types = self._types()
+        for kind in (*lists.get("dtypes", ()), *types.values()):
+            self._check_type(kind)
+        for key, pattern in keyed:
+            self._check_read_types(key, pattern, types)
         name = texts.pop("name", "")
         texts["id"] = USER_RULE + texts["id"]
         texts.setdefault("words", "")
-        fields: dict[str, Any] = {**texts, **lists, "types": self._types()}
+        fields: dict[str, Any] = {**texts, **lists, "types": types}
         return FirstRule(Rule(**fields), name)
 
     def _text(self, key: str) -> str:
         value = self.table[key]
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str):
             raise self.error(f"{key} is {value!r}", "Write a text in quotes.")
+        if not value.strip():
+            raise self.error(f"{key} is empty", "Write what it is, or leave the key out.")
         return value
 
     def _list(self, key: str) -> tuple[str, ...]:
@@ -281,10 +294,10 @@ class _Entry(NamedTuple):
     def _groups(self, key: str, pattern: str) -> set[str]:
         """Return the named groups of a regular expression."""
         try:
-            return set(re.compile(pattern).groupindex)
-        except (re.error, OverflowError, RecursionError) as error:
+            return set(expression_of(pattern).groupindex)
+        except ValueError as error:
             advice = "To find a character such as ( or * as it stands, put two backslashes before."
-            problem = f"{key} is {pattern!r}, no regular expression: {error}"
+            problem = f"{key} is {quoted(pattern)}, no regular expression: {error}"
             raise self.error(problem, advice) from error
 
     def _check_short(self, short: str, groups: Collection[str]) -> None:
@@ -292,6 +305,26 @@ class _Entry(NamedTuple):
         for name in _PLACEHOLDER.findall(short):
             if name not in known:
                 raise self.error(f"short has {{{name}}}", _allowed(name, known))
+        if set("{}") & set(_PLACEHOLDER.sub("", short)):
+            advice = "Braces stand around the name of a field or group alone, as in {tile}."
+            raise self.error(f"short is {quoted(short)}", advice)
+
+    def _check_type(self, kind: str) -> None:
+        if not _TYPE.fullmatch(kind):
+            meant = type_of_spelling(kind)
+            advice = f"Write {meant}." if meant else "Types are such as bf16, fp8_e4m3 and int8."
+            raise self.error(f"{quoted(kind)} is no data type", advice)
+
+    def _check_read_types(self, key: str, pattern: str, types: Mapping[str, str]) -> None:
+        """Refuse spellings that a group of types reads and nothing explains.
+
+        Only those that the group lists: of a wider one it is not known what it will meet.
+        """
+        for listed, letters in _READ_TYPES.findall(pattern):
+            for text in (*listed.split("|"), *letters):
+                if text and text not in types and not type_of_spelling(text):
+                    problem = f"{key} reads {text!r} as a data type, which types does not explain"
+                    raise self.error(problem, f'Add it: types = {{ {text} = "fp16" }}.')
 
 
 def _allowed(found: str, known: Sequence[str]) -> str:

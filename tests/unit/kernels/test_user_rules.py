@@ -162,6 +162,8 @@ def test_columns_follow_the_rules() -> None:
         ("rules = []", "rules is not a known key. Did you mean rule?"),
         ('format = "x"', "has the format 'x'"),
         ("version = 2\n[[rule]]", "has the version 2"),
+        ("version = 1.0\n[[rule]]", "has the version 1.0"),
+        ("version = true\n[[rule]]", "has the version True"),
         ("[[rule]", "is not TOML"),
     ],
 )
@@ -209,6 +211,15 @@ def test_format_and_version_may_be_written(tmp_path: Path) -> None:
         ({"id": "a", "family": "norm", "words": "MyOp"}, "It is read as: my op"),
         ({"id": "a", "family": "norm", "words": "x", "within": "a -b::c"}, "within has 'b::c'"),
         (_rule(short="{tle}"), "short has {tle}. Did you mean tile?"),
+        (_rule(short="{"), "short is '{'. Braces stand around the name"),
+        (_rule(short="{tile:>10000000000}"), "short is '{tile:>10000000000}'"),
+        (_rule(id=""), "id is empty. Write what it is"),
+        (_rule(dtypes=["zz"]), "'zz' is no data type. Types are such as bf16"),
+        (_rule(dtypes=["bf16", "half"]), "'half' is no data type. Write fp16."),
+        (_rule(types={"h": "hh"}), "'hh' is no data type"),
+        (_rule(name="x_(?P<dtype>h|bf16)"), "name reads 'h' as a data type"),
+        (_rule(reads=["(?P<dtype2>[hb])"], types={"h": "fp16"}), "reads reads 'b' as a data type"),
+        (_rule(name="(" * 5000), "no regular expression: "),
     ],
 )
 def test_what_is_not_understood_is_told_with_its_place(entry: Any, said: str) -> None:
@@ -217,6 +228,20 @@ def test_what_is_not_understood_is_told_with_its_place(entry: Any, said: str) ->
         user_rules_of([_rule(id="first"), entry], path="r.toml")
     assert str(caught.value).startswith("r.toml: in [[rule]] 2: ")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "fp8_e4m3", "fp6_e3m2", "nvfp4", "mxfp8", "int4", "tf32"])
+def test_a_type_need_not_be_one_that_the_built_in_rules_know(kind: str) -> None:
+    """Only what is none at all is refused."""
+    rules = user_rules_of([_rule(dtypes=[kind])])
+    assert parse_kernel_name("x", rules).dtypes == (kind,)
+
+
+def test_a_group_may_read_spellings_that_are_explained_or_cannot_be_listed() -> None:
+    """Known ones, those of ``types``, and whatever a wider group meets."""
+    pattern = "x_(?P<dtype>f16|h)_(?P<dtype2>\\w+)"
+    rules = user_rules_of([_rule(name=pattern, types={"h": "fp16"})])
+    assert parse_kernel_name("x_h_bf16", rules).dtypes == ("fp16", "bf16")
 
 
 def test_two_rules_of_one_id_are_refused() -> None:
