@@ -99,11 +99,17 @@ def is_occupancy_limited_by(q: Quantities, limit: str) -> bool:
         idles(q)
         and limit in (q.text("occupancy_limiter") or "")
         and q("theoretical_occupancy_pct") <= 50.0
-        and not q("waves_per_multiprocessor") < thresholds.FULL_WAVE
+        and q("waves_per_multiprocessor") >= thresholds.FULL_WAVE
         and q("eligible_warps_per_scheduler") < 1.0
-        # Warp-specialised matrix kernels run with few warps on purpose.
-        and not q("tensor_pipe_active_pct") >= PART_PCT
+        and not _may_run_with_few_warps(q)
     )
+
+
+def _may_run_with_few_warps(q: Quantities) -> bool:
+    """Say whether a kernel may be a warp-specialised one, which runs with few warps on purpose."""
+    if q.value("tensor_pipe_active_pct") is None:
+        return says(q, "family", "gemm", "attention")
+    return q("tensor_pipe_active_pct") >= PART_PCT
 
 
 def is_on_cuda_cores(q: Quantities) -> bool:
@@ -126,8 +132,8 @@ def is_occupancy_low(q: Quantities) -> bool:
         and q("achieved_occupancy_pct") <= 50.0
         and q("theoretical_occupancy_pct") <= 50.0
         and q.value("eligible_warps_per_scheduler") is None
-        and not q("waves_per_multiprocessor") < thresholds.FULL_WAVE
-        and not q("tensor_pipe_active_pct") >= PART_PCT
+        and q("waves_per_multiprocessor") >= thresholds.FULL_WAVE
+        and not _may_run_with_few_warps(q)
         and not has_short_blocks(q)
     )
 

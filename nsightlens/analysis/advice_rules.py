@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         lambda q: (
             is_limited_by(q, "dram")
             and q("dram_of_peak_pct") < SATURATED_PCT
-            and not q("duration_ns") < RAMP_NS
+            and q("duration_ns") >= RAMP_NS
         ),
         {
             "": "DRAM is at {dram_of_peak_pct}, and about 90 % can be had: more bytes in flight "
@@ -445,7 +445,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "code_size",
-        lambda q: waits_in(q, "no_instruction") and not q("duration_ns") <= 2 * SHORT_NS,
+        lambda q: waits_in(q, "no_instruction") and q("duration_ns") > 2 * SHORT_NS,
         {
             "": "warps wait {top_stall_pct} of their time for instructions: less unrolling and "
             "inlining, so that the loop fits the instruction cache"

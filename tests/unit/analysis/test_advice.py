@@ -72,6 +72,7 @@ _STARVED = {
     "theoretical_occupancy_pct": 25.0,
     "eligible_warps_per_scheduler": 0.3,
     "waves_per_multiprocessor": 8.0,
+    "tensor_pipe_active_pct": 0.0,
 }
 
 HOLDS: list[tuple[str, dict[str, Any], str]] = [
@@ -141,7 +142,11 @@ HOLDS: list[tuple[str, dict[str, Any], str]] = [
         {**_limited("dram", 0.9, "memory"), "family": "norm", "dram_bytes": 1e9},
         "Fuse with the kernel before or after it, so that these 1 GB",
     ),
-    ("dram_headroom", _limited("dram", 0.7, "memory"), "at 70 %, and about 90 % can be had"),
+    (
+        "dram_headroom",
+        {**_limited("dram", 0.7, "memory"), "duration_ns": 50_000.0},
+        "at 70 %, and about 90 % can be had",
+    ),
     (
         "cuda_cores_in_a_gemm",
         {
@@ -563,3 +568,28 @@ def test_blocks_that_fill_the_registers_are_not_told_to_be_smaller() -> None:
     assert "smaller blocks" not in (_rule("registers", full) or "smaller blocks")
     rest = {**full, "registers_per_thread_count": 145}
     assert "leave 41 % of the registers unused: smaller blocks" in (_rule("registers", rest) or "")
+
+
+@pytest.mark.parametrize(
+    ("tensor_pct", "family", "is_said"),
+    [(None, "gemm", False), (None, "attention", False), (None, "norm", True),
+     (45.0, "gemm", False), (5.0, "gemm", True)],
+)  # fmt: skip
+def test_a_kernel_that_may_run_with_few_warps_on_purpose_is_not_told_of_registers(
+    tensor_pct: float | None, family: str, is_said: bool
+) -> None:
+    """Those specialised by warp do, and where the activity is unknown it may be one."""
+    numbers = {**_STARVED, "occupancy_limiter": "registers", "registers_per_thread_count": 168}
+    numbers |= {"family": family, "tensor_pipe_active_pct": tensor_pct}
+    assert (_rule("registers", numbers) is not None) == is_said
+
+
+@pytest.mark.parametrize("rule", ["registers", "shared_memory", "dram_headroom", "code_size"])
+def test_a_number_that_is_only_compared_with_is_needed_as_well(rule: str) -> None:
+    """Waves and durations: what is not known is not taken for large."""
+    numbers = next(n for name, n, _ in HOLDS if name == rule)
+    for compared in ("waves_per_multiprocessor", "duration_ns"):
+        if compared in numbers:
+            rest = {name: value for name, value in numbers.items() if name != compared}
+            assert _rule(rule, numbers) is not None
+            assert _rule(rule, rest) is None
