@@ -3,7 +3,8 @@
 - `nsightlens.analysis.classification`: `classify` and its result.
 - `nsightlens.analysis.measure`: work, peaks and activity of each launch become roofline times.
 - `nsightlens.analysis.activity`: which percent-of-peak counter stands for which resource.
-- `nsightlens.analysis.pipes`, `nsightlens.analysis.fma`: how busy pipes were, and with what.
+- `nsightlens.analysis.pipes`, `nsightlens.analysis.fma`, `nsightlens.analysis.mio`: how busy pipes
+  and queues were, and with what.
 - `nsightlens.analysis.usage`: roofline times and their bounds, of launches or groups.
 - `nsightlens.analysis.analytic`: roofline times from annotated shapes.
 - `nsightlens.analysis.padding`: work done against the work that annotated shapes need.

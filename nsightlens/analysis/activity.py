@@ -4,7 +4,8 @@
 counters, and reports store that list (``breakdown:...``) and the counters. One counter in the list
 of the SM belongs to the compute side or to the memory side: instructions on their way to L1,
 shared memory or textures use slots of the SM, and yet it is memory that they wait for. `PARTS` says
-which is which.
+which is which. Two parts of the SM belong to neither, for instructions of both sides go through
+them: see `nsightlens.analysis.fma` and `nsightlens.analysis.mio`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ PARTS: tuple[Part, ...] = (
     # Memory: from the SM to L1, shared memory, constants and textures.
     Part(r"sm__inst_executed_pipe_(lsu|tex|tma).*", "l1", "loads and stores on their way to L1"),
     Part(r"sm__pipe_tma_cycles_active", "l1", "bulk copies to shared memory"),
-    Part(r"sm__mio.*", "l1", "queue of memory instructions, and data returning to registers"),
+    Part(r"sm__mio.*", "mio", "its queues carry memory access, special functions, some FP64"),
     Part(r"sm__memory_throughput_internal_activity", "l1", "not disclosed, memory"),
     Part(r"idc__.*", "l1", "indexed constants: a cache beside L1"),
     # Memory: levels.
@@ -79,7 +80,7 @@ PARTS: tuple[Part, ...] = (
     Part(r"sm__.*|smsp__.*", "issue", "any other part of the SM"),
     Part(r".*", "memory", "any other part of the memory system"),
 )  # fmt: skip
-"""First match counts. ``fma`` and ``fmaheavy`` are no resources: see `Activity`."""
+"""First match counts. ``fma``, ``fmaheavy`` and ``mio`` are no resources: see `Activity`."""
 
 _COMPILED = tuple((re.compile(part.pattern + r"\Z"), part) for part in PARTS)
 
@@ -116,6 +117,9 @@ class Activity(NamedTuple):
     fma, fma_heavy
         [1] Activity of the fma pipe and of its heavy half, which are no resources: see
         `nsightlens.analysis.fma`. NaN where nothing was measured. Shape (launches,).
+    mio
+        [1] Activity of the MIO, which is no resource either: see `nsightlens.analysis.mio`. NaN
+        where nothing was measured. Shape (launches,).
     has_all_compute_parts, has_all_memory_parts
         Every counter in the list of that side has a value, so that the maximum over the parts is
         the side. Shape (launches,).
@@ -124,6 +128,7 @@ class Activity(NamedTuple):
     fraction: dict[str, NDArray[np.float64]]
     fma: NDArray[np.float64]
     fma_heavy: NDArray[np.float64]
+    mio: NDArray[np.float64]
     has_all_compute_parts: NDArray[np.bool_]
     has_all_memory_parts: NDArray[np.bool_]
 
@@ -173,6 +178,7 @@ def measure_activity(store: MetricStore) -> Activity:
         fraction,
         fma,
         heavy,
+        fraction.pop("mio", missing),
         _has_all(values, lists["compute"], store.launch_count),
         _has_all(values, lists["memory"], store.launch_count),
     )

@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["BusiestCounters", "busiest_counters", "cache_clause", "counter_words"]
 
-# Pipes whose activity `nsightlens.analysis.pipes` gives to the work that explains it.
+# Parts whose activity is given to the work that explains it: see `nsightlens.analysis.pipes` and
+# `nsightlens.analysis.mio`.
 _SHARED = {
     "tensor": ("tensor", *TENSOR),
     "fma": ("fma", "fp32", "fp16", "integer"),
     "fmaheavy": ("fma", "fp32", "fp16", "integer"),
+    "mio": ("issue", "fp64", "xu"),
 }
 
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts"

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis.activity import measure_activity
 from nsightlens.analysis.context import lacks_dram_counters
 from nsightlens.analysis.fma import fma_pipe
+from nsightlens.analysis.mio import attribute_mio
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
 from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, TIE, UNMIRRORED
 from nsightlens.analysis.usage import (
@@ -70,8 +71,17 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
     counted = [_fractions_of(rate, work, duration) for rate in (peaks.rate, peaks.lowest)]
     fractions = _fractions(report, activity, counted[0], counted[1])
     busy, is_counted = busiest(fractions)
-    _add_unnamed_parts(busy, fractions, activity, _way_to_l1_over_memory(report))
+    way_to_l1 = _way_to_l1_over_memory(report)
+    undecided = _add_mio(busy, is_counted, fractions, activity, way_to_l1)
+    _add_unnamed_parts(busy, fractions, activity, way_to_l1)
+    has_no_dram = _may_lack_dram_counters(report) & np.isnan(busy[INDEX["dram"]])
+    activity = activity._replace(has_all_memory_parts=activity.has_all_memory_parts & ~has_no_dram)
     compute, memory = _ceilings(busy, fractions, activity)
+    # What L1 takes in from an unmeasured load/store pipe is not all that the pipe is busy with.
+    memory = np.fmax(memory, np.fmin(fractions.sm, memory * (way_to_l1 - TIE)))
+    # The memory throughput of a GPU without counters for DRAM says nothing of DRAM.
+    memory = np.where(has_no_dram, np.inf, np.fmax(memory, undecided))
+    compute = np.fmax(compute, undecided)
     flop = flop_work(fractions)
     dram = INDEX["dram"]
     is_dram_counted = ~np.isnan(fractions.counted[dram])
@@ -224,17 +234,47 @@ def _has_all_tensor_types(report: Report) -> NDArray[np.bool_]:
     return complete
 
 
+def _may_lack_dram_counters(report: Report) -> NDArray[np.bool_]:
+    """Say where the GPU has no counters for DRAM, or is not known and may have none."""
+    code, texts = text_column(report.launches, "compute_capability")
+    is_unknown = np.array([text is None for text in texts])[code]
+    return lacks_dram_counters(report.launches) | is_unknown
+
+
 def _way_to_l1_over_memory(report: Report) -> NDArray[np.float64]:
     """Return how many times the memory throughput the unmeasured way to L1 can be busy [1].
 
     From 7.5 on the load/store pipe of the SM is as busy as what L1 takes in, which is a part of the
-    memory throughput. Before, it can be busier.
+    memory throughput. Before, it can be busier. The MIO is not of that way: where it is busier than
+    memory access it is so with something else, see `nsightlens.analysis.mio`.
     """
     code, texts = text_column(report.launches, "compute_capability")
     # A chip that is not known may be one.
     is_volta = np.array([text in ("7.0", "7.2", None) for text in texts])[code]
     is_measured = ~np.isnan(metric(report.store, _LOAD_STORE_PIPE))
     return np.where(is_volta & ~is_measured, UNMIRRORED, 1.0 + TIE)
+
+
+def _add_mio(
+    busy: NDArray[np.float64],
+    is_counted: NDArray[np.bool_],
+    fractions: Fractions,
+    activity: Activity,
+    way_to_l1: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Give the activity of the MIO to what explains it; return what may be of either side [1]."""
+    unknown = np.full(len(way_to_l1), np.nan)
+    access = activity.fraction.get("l1", unknown)
+    has_all = activity.has_all_compute_parts & activity.has_all_memory_parts
+    # What was not measured of memory access is a part of the memory throughput, but for a factor.
+    most = np.fmax(
+        access, np.where(np.isnan(fractions.memory), np.inf, fractions.memory * way_to_l1)
+    )
+    mio = attribute_mio(activity.mio, busy, access, np.where(has_all, access, most))
+    rows = np.flatnonzero(mio.resource >= 0)
+    busy[mio.resource[rows], rows] = activity.mio[rows]
+    is_counted[mio.resource[rows], rows] = False
+    return mio.undecided
 
 
 def _add_unnamed_parts(

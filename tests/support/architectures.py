@@ -59,6 +59,9 @@ CHIPS = {
 """By compute capability. Chips that share the memory of a CPU have names that no table knows: the
 bandwidth of a data sheet would not follow the clocks of a report."""
 
+UNIFIED_NAMES = {"7.2": "Xavier", "8.7": "Orin", "11.0": "Thor", "12.1": "GB10"}
+"""Names that the table knows of those that share the memory of a CPU."""
+
 _WITH_FP16_PIPE = ("7.0", "7.2", "7.5", "8.0")
 _FP16_IN_BOTH_HALVES = ("8.7", "9.0")
 _CORE_COUNTERS = {"fp32": ("f", 2), "fp64": ("d", 2), "fp16": ("h", 4)}
@@ -139,6 +142,8 @@ def work_done(draw: st.DrawFn, cc: str) -> Work:
     else:
         active |= {"fma": (light + heavy) / 2, "heavy": heavy}
     active["tensor"] = limit * draw(percents)
+    # Loads, stores, special functions and more: as busy as with any of them or with their sum.
+    active["mio"] = draw(st.sampled_from([0.0, active["lsu"] / 2, limit * draw(percents)]))
     # The percentage of DRAM is the largest of several counters, its bytes are another.
     needed["dram"] = active["dram"] / draw(st.sampled_from([1.0, 1.0, 1.05, 1.2]))
     needed["tensor"] = active["tensor"] / draw(overheads)
@@ -198,6 +203,22 @@ def dram_bytes(fraction: float, cc: str) -> Metrics:
         "dram__bytes.sum.peak_sustained": chip.bus_width / 4.0,
         "dram__cycles_elapsed.avg.per_second": chip.memory_clock * 1e3,
     }
+
+
+@st.composite
+def traffic(draw: st.DrawFn, metrics: Metrics) -> Metrics:
+    """Draw what L2 misses of a launch on a chip without DRAM counters, with or without its peak."""
+    major, minor = (
+        metrics[f"device__attribute_compute_capability_{one}"] for one in ("major", "minor")
+    )
+    cc = f"{major}.{minor}"
+    if cc not in UNIFIED_MEMORY:
+        return {}
+    name = {"device__attribute_display_name": UNIFIED_NAMES[cc]}
+    bandwidth = float(peak_rates(report_of(configured(cc) | name), ["dram"]).rate["dram"][0])
+    sectors = draw(limits) * draw(percents) * bandwidth * DURATION_NS * 1e-9 / 32
+    missed: Metrics = {"lts__t_sectors_aperture_sysmem_lookup_miss.sum": sectors}
+    return missed | (name if draw(st.booleans()) else {})
 
 
 @st.composite

@@ -35,6 +35,7 @@ COMPUTE_PARTS = {
     "tensor": "sm__pipe_tensor_cycles_active",
     "xu": "sm__inst_executed_pipe_xu",
     "lsu": "sm__inst_executed_pipe_lsu",
+    "mio": "sm__mio_inst_issued",
 }
 MEMORY_PARTS = {
     "dram": "dram__cycles_active",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ("sm__inst_executed_pipe_lsu", "l1"),
         ("sm__inst_executed_pipe_tex", "l1"),
         ("sm__pipe_tma_cycles_active", "l1"),
-        ("sm__mio2rf_writeback_active", "l1"),
+        ("sm__mio2rf_writeback_active", "mio"),
         ("idc__request_cycles_active", "l1"),
         ("l1tex__data_bank_reads", "l1"),
         ("l1tex__m_xbar2l1tex_read_sectors", "l2"),
