@@ -88,6 +88,14 @@ def _percent(fraction: float | None) -> str:
     return text or "not known"
 
 
+def _percent_below(fraction: float, threshold: float) -> str:
+    """Return a fraction as a percentage that does not round to the threshold above it."""
+    if _percent(fraction) != _percent(threshold):
+        return _percent(fraction)
+    texts = (f"{100 * fraction:.{decimals}f} %" for decimals in range(1, 10))
+    return next((text for text in texts if float(text[:-2]) < 100 * threshold), _percent(fraction))
+
+
 def _times(label: Row, resources: Sequence[Row]) -> Iterator[str]:
     """Say how the time of each resource that matters comes about: work over peak."""
     whole = format_quantity(label["duration_ns"], "ns")
@@ -168,15 +176,17 @@ def _regime(launch: Row, label: Row) -> str:
     if fraction is None or label["regime"] == "unknown":
         return ""
     busy = _percent(thresholds.BUSY)
+    below_busy = _percent_below(fraction, thresholds.BUSY)
+    used_up = _percent(thresholds.SATURATED)
+    below_used_up = _percent_below(fraction, thresholds.SATURATED)
     words = {
         "saturated": f"{_percent(fraction)} is at or above {busy} -> saturated: it explains the "
         "time",
-        "balanced": f"{_percent(fraction)} is between {busy} and {_percent(thresholds.SATURATED)}, "
-        f"the other side within {100 * thresholds.BALANCE_MARGIN:.0f} points -> balanced",
-        "latency": f"{_percent(fraction)} is below {busy}{_waves(launch, 'at least')} -> latency: "
+        "balanced": f"{below_used_up} is between {busy} and {used_up}, the other side less than "
+        f"{100 * thresholds.BALANCE_MARGIN:.0f} points away -> balanced",
+        "latency": f"{below_busy} is below {busy}{_waves(launch, 'at least')} -> latency: "
         "nothing is used up, warps wait",
-        "small_grid": f"{_percent(fraction)} is below {busy}{_waves(launch, 'less than')} -> small "
-        "grid",
+        "small_grid": f"{below_busy} is below {busy}{_waves(launch, 'less than')} -> small grid",
     }
     return words[label["regime"]]
 

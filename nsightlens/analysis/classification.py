@@ -181,20 +181,20 @@ def _classify(
 ) -> Classification:
     launches = report.launches
     usage = measure_usage(report, overrides)
-    context = launch_context(report, usage)
+    verdict = nvidia_verdict(report)
+    context = launch_context(report, usage, verdict)
     identity = identify(report, rules)
     busiest = busiest_counters(report.store, usage)
     resources = resources_table(
         usage, busiest, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
     )
     padding = measure_padding(usage, identity, report)
-    undecided = decide(usage, context.number["waves_per_multiprocessor"]).bound == 0
+    undecided = decide(usage, context.number["fullness"]).bound == 0
     usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
     context = context._replace(has_unfit_shapes=is_contradicted)
     levels = level_roofs(report, usage, overrides)
     rooflines = rooflines_table(report, usage, levels)
     if by == "launch":
-        verdict = nvidia_verdict(report)
         data = _launch_columns(report, identity)
     else:
         columns = grouping_columns(identity, with_kernel=by == "kernel")
@@ -231,7 +231,7 @@ def _label_columns(
     verdict: NvidiaVerdict,
     caches: tuple[BusiestCounters, LevelIntensity],
 ) -> dict[str, Any]:
-    decision = decide(usage, context.number["waves_per_multiprocessor"])
+    decision = decide(usage, context.number["fullness"])
     confidence = assess(usage, decision, context)
     total = np.nansum(usage.duration_ns)
     share = 100.0 * usage.duration_ns / total if total > 0 else np.full(len(usage), np.nan)

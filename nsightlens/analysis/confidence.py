@@ -17,6 +17,7 @@ from nsightlens.analysis.label import (
     UNKNOWN,
     Decision,
     classical_bound,
+    side_values,
 )
 from nsightlens.analysis.phrase import choose, concat, digits, percent, sentence, when
 from nsightlens.analysis.resource_words import RESOURCE_WORDS
@@ -87,9 +88,9 @@ def assess(usage: Usage, decision: Decision, context: Context) -> Confidence:
 
 def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lowering]:
     top = np.fmax(decision.compute, decision.memory)
-    # A side of which nothing is known may be as busy as its ceiling.
-    compute = np.where(np.isnan(decision.compute), decision.compute_ceiling, decision.compute)
-    memory = np.where(np.isnan(decision.memory), decision.memory_ceiling, decision.memory)
+    known_sides = decision.compute, decision.memory
+    ceilings = decision.compute_ceiling, decision.memory_ceiling
+    compute, memory = side_values(usage, known_sides, ceilings)
     other = np.minimum(compute, memory)
     fraction = usage.fraction()
     known = np.where(np.isnan(fraction), 0.0, fraction)
@@ -114,8 +115,9 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         Lowering(
             (other / np.where(top > 0, top, np.nan)) > thresholds.CLOSE_SIDES,
             1,
-            lambda: concat("compute at ", percent(compute), " and memory at ",
-                   percent(memory), " are close"),
+            lambda: concat("compute at ", _up_to(decision.compute, compute), percent(compute),
+                   " and memory at ", _up_to(decision.memory, memory), percent(memory),
+                   " are close"),
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(
@@ -133,6 +135,12 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         ),
         Lowering(evidence == ANALYTIC, 1, "work is that of the annotated shapes, not measured"),
         Lowering(is_by_traffic, 1, _BY_TRAFFIC),
+        Lowering(
+            context.lacks_dram_counters & np.isnan(usage.time_ns[INDEX["dram"]])
+            & (evidence == THROUGHPUT),
+            1,
+            "how busy DRAM was is not known",
+        ),
         Lowering(
             # The bandwidth of such a GPU is known from nowhere else.
             _is_limited_by_data_sheet(usage, decision) & ~is_by_traffic,
@@ -167,6 +175,12 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         ),
         Lowering(context.is_unsupported, 1, "ncu does not support this device"),
     ]  # fmt: skip
+
+
+def _up_to(known: NDArray[np.float64], value: NDArray[np.float64]) -> Any:
+    """Say where a side is taken to be busier than what is known of it."""
+    is_most = ~(known * (1.0 + thresholds.TIE) >= value)
+    return pc.if_else(number_array(is_most), "up to ", "")
 
 
 def _source(usage: Usage, resource: NDArray[np.intp]) -> Any:

@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.analysis.thresholds import CLOCK_SPREAD
-from nsightlens.devices.columns import number_column, text_column
+from nsightlens.analysis.nvidia_verdict import VERDICTS
+from nsightlens.analysis.thresholds import CLOCK_SPREAD, FULL_WAVE
+from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.peaks import SHORT_LAUNCH_NS
 from nsightlens.metrics.catalog import is_countable
+from nsightlens.metrics.occupancy import LIMITS, limit_metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nsightlens.analysis.nvidia_verdict import NvidiaVerdict
     from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
@@ -44,7 +47,9 @@ class Context(NamedTuple):
     ----------
     number
         The columns of `AVERAGED`, NaN where unknown; ``open_fraction``: the share of the duration
-        in which a side may have been busy unmeasured [1]; ``blocks_per_sm``. Each of shape (n,).
+        in which a side may have been busy unmeasured [1]; ``blocks_per_sm``; ``fullness``: waves,
+        or where they were not collected something that is below 1 exactly where they are. Each of
+        shape (n,).
     top_stall
         Text column of length n.
     launch_count, failed_count
@@ -83,8 +88,8 @@ class Context(NamedTuple):
     has_metrics: NDArray[np.bool_]
 
 
-def launch_context(report: Report, usage: Usage) -> Context:
-    """Collect the context of every launch."""
+def launch_context(report: Report, usage: Usage, verdict: NvidiaVerdict) -> Context:
+    """Collect the context of every launch, NVIDIA's verdict on it among the rest."""
     launches = report.launches
     count = len(report)
     number = {name: number_column(launches, name) for name in AVERAGED}
@@ -94,6 +99,7 @@ def launch_context(report: Report, usage: Usage) -> Context:
             launches, "sm_count"
         )
     number["blocks_per_sm"] = np.where(np.isfinite(blocks_per_sm), blocks_per_sm, np.nan)
+    number["fullness"] = _fullness(report, number, verdict)
     has_failed = _flag(launches, "is_failed_collection")
     is_undated = np.isnan(usage.duration_ns) & ~has_failed
     has_stored_duration = report.store.number("gpu__time_duration.sum")[1]
@@ -115,6 +121,34 @@ def launch_context(report: Report, usage: Usage) -> Context:
         lost_metric_count=np.where(has_failed, 0, _lost_metric_count(report)),
         has_metrics=np.any(measured, axis=0),
     )
+
+
+def _fullness(
+    report: Report, number: dict[str, NDArray[np.float64]], verdict: NvidiaVerdict
+) -> NDArray[np.float64]:
+    """Say of each launch whether its grid makes a wave, by the first that is known. Shape (n,).
+
+    The waves; blocks over the blocks that fit at once; fewer blocks than SMs; what NVIDIA's rule
+    said when it knew the waves.
+    """
+    limits = {one: metric(report.store, limit_metric(one)) for one in LIMITS}
+    # Only later versions store that of barriers, which is large.
+    barriers = limits.pop("barriers")
+    fit_per_sm = np.fmin(np.min(list(limits.values()), axis=0), barriers)
+    fit_per_sm = np.where(np.isnan(list(limits.values())).any(axis=0), np.nan, fit_per_sm)
+    blocks = number["blocks_per_sm"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_limits = np.where(fit_per_sm > 0, blocks / fit_per_sm, np.nan)
+    said = np.select(
+        [
+            verdict.stored == VERDICTS.index("small_grid"),
+            verdict.stored == VERDICTS.index("latency"),
+        ],
+        [0.0, FULL_WAVE],
+        np.nan,
+    )
+    few = np.where(blocks < FULL_WAVE, blocks, np.nan)
+    return first_known(number["waves_per_multiprocessor"], by_limits, few, said)
 
 
 def _flag(launches: Any, name: str) -> NDArray[np.bool_]:

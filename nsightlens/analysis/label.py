@@ -29,6 +29,7 @@ __all__ = [
     "flat_roof",
     "largest_flop",
     "side_maximum",
+    "side_values",
 ]
 
 BOUNDS = ("unknown", "memory", "compute")
@@ -102,7 +103,8 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
     usage
         Roofline times and their bounds.
     waves
-        [wave] Waves per multiprocessor; NaN where unknown. Shape (n,).
+        [wave] Waves per multiprocessor, or something that is below 1 exactly where they are; NaN
+        where that is unknown. Shape (n,).
 
     Returns
     -------
@@ -147,7 +149,12 @@ def decide(usage: Usage, waves: NDArray[np.float64]) -> Decision:
         ridge_point=ridge,
         ridge_point_boost=_quotient(ridge, usage.boost_ratio),
         clock_dependent=_clock_dependent(roofline, flop, usage),
-        regime=_regime(top, np.maximum(compute_ceiling, memory_ceiling), (compute, memory), waves),
+        regime=_regime(
+            top,
+            np.maximum(compute_ceiling, memory_ceiling),
+            _apart(usage, (compute, memory), (compute_ceiling, memory_ceiling)),
+            waves,
+        ),
         evidence=_evidence(usage, bound, roofline),
     )
 
@@ -170,6 +177,44 @@ def side_maximum(fraction: NDArray[np.float64], of_side: NDArray[np.bool_]) -> N
     rows = fraction[of_side]
     largest = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
     return np.where(np.isfinite(largest), largest, np.nan)
+
+
+def side_values(
+    usage: Usage,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ceilings: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how busy each side is taken to be when the two are compared for closeness [1].
+
+    That is the busiest of its parts where all are known, and its maximum where only that is.
+
+    Parameters
+    ----------
+    usage
+        Says where all parts are known.
+    known, ceilings
+        [1] Of compute and of memory, as in `Decision`. Each of shape (n,).
+    """
+    complete = (usage.is_compute_complete, usage.is_memory_complete)
+    compute, memory = (
+        np.where(~has_all & np.isfinite(ceiling), ceiling, value)
+        for value, ceiling, has_all in zip(known, ceilings, complete, strict=True)
+    )
+    return compute, memory
+
+
+def _apart(
+    usage: Usage,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ceilings: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return how far apart the two sides are [1], NaN where it is not known.
+
+    Equal maxima are those of one part, which both have: they do not say how busy the other side is.
+    """
+    compute, memory = side_values(usage, known, ceilings)
+    is_one = ~usage.is_compute_complete & (np.abs(compute - memory) <= thresholds.TIE * memory)
+    return np.abs(np.where(is_one, known[0], compute) - memory)
 
 
 def _ceiling(fraction: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -301,17 +346,16 @@ def flat_roof(usage: Usage, flop_resource: NDArray[np.intp]) -> NDArray[np.float
 def _regime(
     top: NDArray[np.float64],
     ceiling: NDArray[np.float64],
-    sides: tuple[NDArray[np.float64], NDArray[np.float64]],
+    apart: NDArray[np.float64],
     waves: NDArray[np.float64],
 ) -> NDArray[np.int8]:
-    compute, memory = sides
     is_busy = _is_at_least(top, thresholds.BUSY)
     is_idle = ~_is_at_least(ceiling, thresholds.BUSY) & ~np.isnan(ceiling)
-    apart = np.abs(compute - memory)
     is_balanced = (
         is_busy
         & ~_is_at_least(top, thresholds.SATURATED)
-        & (apart <= thresholds.BALANCE_MARGIN + thresholds.TIE)
+        & ~_is_at_least(apart, thresholds.BALANCE_MARGIN)
+        & ~np.isnan(apart)
     )
     is_small = waves < thresholds.FULL_WAVE
     code = np.select(

@@ -32,6 +32,7 @@ from nsightlens.analysis.resource_words import RESOURCE_WORDS
 from nsightlens.analysis.thresholds import BUSY, INACTIVE, PADDED
 from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, UNITS, Usage, work_unit
 from nsightlens.arrays import number_array
+from nsightlens.metrics.catalog import minimal_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +69,15 @@ _BAD_DURATION = (
 )
 _UNFIT_SHAPES = "the annotated shapes contradict what was measured and are not used"
 _NO_DRAM_COUNTERS = "this GPU has no DRAM counters, so that there is no classical answer"
+_NO_DRAM_PEAK = (
+    "the DRAM peak of this GPU is not known: --device names it, --peaks gives a measured ceiling"
+)
+# The architecture does not matter: wherever this can be counted it has the same name.
+_TRAFFIC = minimal_metrics("l2_memory_bytes", "8.7")[0]
+_NO_TRAFFIC = (
+    "this GPU has no DRAM counters, and the traffic between L2 and memory was not collected, so "
+    f"that DRAM may be the limit: add --metrics {_TRAFFIC}"
+)
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
 
@@ -102,6 +112,7 @@ def explain(
     caution = concat("confidence ", level, ": ", confidence.causes)
     return sentence(
         when(is_known, sentence(head, _latency(decision, context), separator=", ")),
+        _open_regime(usage, decision, context),
         when(~is_known, lambda: _what_is_missing(usage, decision, context)),
         _roofline(usage, decision, context),
         _clock(decision),
@@ -184,10 +195,22 @@ def _latency(decision: Decision, context: Context) -> Any:
     """Say what the warps wait for, where no resource explains the duration."""
     is_latency = decision.regime == REGIMES.index("latency")
     is_small = decision.regime == REGIMES.index("small_grid")
-    return when(is_latency | is_small, lambda: _waiting(context))
+    return when(is_latency | is_small, lambda: _waiting(context, is_latency))
 
 
-def _waiting(context: Context) -> Any:
+def _open_regime(usage: Usage, decision: Decision, context: Context) -> Any:
+    """Say which metric is lacking for a regime, where only the side is decided."""
+    is_open = (decision.bound != UNKNOWN) & (decision.regime == REGIMES.index("unknown"))
+    lacks_dram = context.lacks_dram_counters & np.isnan(usage.time_ns[INDEX["dram"]])
+    rest = choose(
+        np.where(decision.bound == COMPUTE, 0, np.where(lacks_dram, 1, 2)),
+        (f"another part of the SM was busier ({_SM})", f"DRAM was busier ({_TRAFFIC})",
+         f"another part of the memory system was busier ({_MEMORY})"),
+    )  # fmt: skip
+    return when(is_open, concat("the regime is not known, for nothing says whether ", rest))
+
+
+def _waiting(context: Context, is_latency: NDArray[np.bool_]) -> Any:
     share = context.number["top_stall_pct"] / 100.0
     for_data = context.number["stalled_for_data_pct"] / 100.0
     stall = pc.coalesce(
@@ -196,7 +219,13 @@ def _waiting(context: Context) -> Any:
         concat("long_scoreboard ", percent(for_data), " of warp latency"),
     )
     waves = context.number["waves_per_multiprocessor"]
-    return sentence(stall, concat(significant(waves), " waves"), separator=", ")
+    is_open = is_latency & np.isnan(context.number["fullness"])
+    return sentence(
+        stall,
+        concat(significant(waves), " waves"),
+        when(is_open, "the waves were not collected, so that it may be a small grid"),
+        separator=", ",
+    )
 
 
 def _passes(share: NDArray[np.float64]) -> Any:
@@ -213,10 +242,13 @@ def _roofline(usage: Usage, decision: Decision, context: Context) -> Any:
     agrees = (intensity < ridge) == (roofline == MEMORY)
     parts = is_known & (decision.bound != roofline)
     is_analytic = decision.evidence == ANALYTIC
+    has_no_answer = context.lacks_dram_counters & ~usage.is_dram_counted & ~is_known
+    has_bytes = ~np.isnan(usage.work[INDEX["dram"]])
     return sentence(
         when(parts & ~is_analytic, lambda: _classical(usage, decision)),
         when(has_intensity & agrees, lambda: _by_intensity(usage, decision)),
-        when(context.lacks_dram_counters & ~usage.is_dram_counted & ~is_known, _NO_DRAM_COUNTERS),
+        when(has_no_answer & ~has_bytes, _NO_DRAM_COUNTERS),
+        when(has_no_answer & has_bytes, f"there is no classical answer, for {_NO_DRAM_PEAK}"),
     )
 
 
@@ -235,10 +267,13 @@ def _classical(usage: Usage, decision: Decision) -> Any:
 
 def _by_intensity(usage: Usage, decision: Decision) -> Any:
     side = choose(np.where(decision.roofline_bound == MEMORY, 0, 1), ("left", "right"))
+    intensity = significant(decision.arithmetic_intensity)
+    ridge = significant(decision.ridge_point)
+    is_apart = pc.fill_null(pc.not_equal(intensity, ridge), True)
+    place = pc.if_else(is_apart, concat(side, " of"), concat("on, or just ", side, " of,"))
     return concat(
-        "intensity ", significant(decision.arithmetic_intensity), " FLOP/B",
-        _without_fp16(usage), " lies ", side, " of the ridge at ",
-        significant(decision.ridge_point),
+        "intensity ", intensity, " FLOP/B", _without_fp16(usage), " lies ", place,
+        " the ridge at ", ridge,
     )  # fmt: skip
 
 
@@ -299,6 +334,9 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
     )
     no_compute = np.isinf(decision.compute_ceiling)
     no_memory = np.isinf(decision.memory_ceiling)
+    # The memory side is not known because of DRAM alone.
+    no_dram = no_memory & ~no_compute & ~np.isnan(memory) & context.lacks_dram_counters
+    has_bytes = ~np.isnan(usage.work[INDEX["dram"]])
     compute_words = _side("compute", compute, decision.compute_ceiling)
     memory_words = _side("memory", memory, decision.memory_ceiling)
     cases: list[tuple[NDArray[np.bool_], Any]] = [
@@ -310,6 +348,15 @@ def _what_is_missing(usage: Usage, decision: Decision, context: Context) -> Any:
         (is_idle, "no resource was active"),
         (no_compute & no_memory, concat(_busy_dram(usage), _NO_THROUGHPUT)),
         (no_compute, concat(memory_words, ", ", _NO_COMPUTE)),
+        (
+            no_dram & has_bytes,
+            concat(
+                compute_words,
+                ", DRAM may be the limit: its bytes were counted, but ",
+                _NO_DRAM_PEAK,
+            ),
+        ),
+        (no_dram, concat(compute_words, ", ", _NO_TRAFFIC)),
         (no_memory, concat(compute_words, ", ", _NO_MEMORY)),
     ]
     both = concat(compute_words, " and ", memory_words, ": ", _PARTS_MISSING)

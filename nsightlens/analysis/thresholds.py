@@ -35,7 +35,7 @@ SATURATED = 0.80
 """[1] From this fraction on, a resource is used up, whatever the others do."""
 
 BALANCE_MARGIN = 0.10
-"""[1] Sides closer than this are balanced, where the busier one is above `BUSY`."""
+"""[1] Sides closer than this are balanced, where the busier one is above `BUSY`; at this, not."""
 
 FULL_WAVE = 1.0
 """[wave] Fewer blocks than fit at once leave SMs empty."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.rooflines import launch, parts
+from support.stores import report_of
 
+from nsightlens.analysis import explain
 from nsightlens.analysis.arithmetic import level_step
 
 
@@ -14,3 +17,16 @@ def test_an_intensity_close_to_a_ridge_is_said_to_be_on_it(intensity: float, sai
     roofs = {"ridge_point_flop_per_byte": 65.8, "flop_count": 1e9, "roofline_bound": "memory",
              "arithmetic_intensity_flop_per_byte": intensity}  # fmt: skip
     assert said in level_step([roofs | {"level": "dram"}, roofs | {"level": "l2"}])
+
+
+@pytest.mark.parametrize(
+    ("busy", "said"),
+    [
+        ({"dram": 79.999, "issue": 75.0}, "79.999 % is between 60 % and 80 %"),
+        ({"dram": 59.996, "issue": 5.0}, "59.996 % is below 60 %"),
+    ],
+)
+def test_what_rounds_to_a_threshold_is_printed_below_it(busy: dict[str, float], said: str) -> None:
+    """80 % is not between 60 and 80 %."""
+    report = report_of(launch(parts(**busy)))
+    assert any(said in step.text for step in explain(report, 0).steps)

@@ -6,6 +6,8 @@ FP32: 1 % of the DRAM peak is 33.5232 MB, 1 % of the FP32 peak 506.88 MFLOP.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from support.rooflines import (
     A100,
@@ -26,6 +28,9 @@ from support.rooflines import (
 from support.stores import FAILED, report_of
 
 from nsightlens.analysis import classify
+
+if TYPE_CHECKING:
+    from support.rooflines import Metrics
 
 MS = 1e-3
 DRAM_ACTIVE = "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"
@@ -436,3 +441,51 @@ def test_a_percentage_of_the_dram_peak_does_not_decide_what_fewer_bytes_would_tu
     assert "not decided: DRAM bytes were not counted, add --section" in uncounted["reason"]
     clear = label_of(busy, flop_counts(fp32=0.30 * FP32_PEAK * 1e-3) | tensor_counts())
     assert clear["roofline_bound"] == "memory"
+
+
+@pytest.mark.parametrize(("other", "regime"), [(65.01, "balanced"), (65.0, "saturated")])
+def test_sides_ten_points_apart_are_not_balanced(other: float, regime: str) -> None:
+    """NVIDIA's rule names the larger side from 10 points on, and 0.75 - 0.65 is not 0.1."""
+    label = label_of(parts(dram=75.0, issue=other))
+    assert (label["bound"], label["regime"]) == ("memory", regime)
+
+
+@pytest.mark.parametrize(("sm", "memory"), [(68.0, 70.0), (70.0, 68.0)])
+def test_maxima_are_balanced_whichever_is_larger(sm: float, memory: float) -> None:
+    """Of a side of which only the maximum is known, that is what it is taken for."""
+    assert label_of(aggregates(sm=sm, memory=memory, dram=memory))["regime"] == "balanced"
+
+
+def test_equal_maxima_are_of_one_part_and_not_balanced() -> None:
+    """65 % on both sides is the way to L1, which both have: nothing is known of the other."""
+    label = label_of(aggregates(sm=65.0, memory=65.0))
+    assert (label["bound"], label["regime"]) == ("memory", "saturated")
+
+
+NO_WAVES: Metrics = {"launch__waves_per_multiprocessor": None}
+IDLE = parts(dram=30.0, issue=5.0)
+LIMITS = [
+    f"launch__occupancy_limit_{one}" for one in ("blocks", "registers", "shared_mem", "warps")
+]
+
+
+def test_without_waves_a_grid_with_fewer_blocks_than_sms_is_small() -> None:
+    """131 blocks on 132 SMs cannot make a wave."""
+    few = label_of(IDLE, NO_WAVES, {"launch__grid_size": 131})
+    assert (few["regime"], "waves" in few["reason"]) == ("small_grid", False)
+
+
+@pytest.mark.parametrize(("fit", "regime"), [(11, "small_grid"), (10, "latency")])
+def test_without_waves_the_blocks_that_fit_at_once_tell_them(fit: int, regime: str) -> None:
+    """1320 blocks on 132 SMs fill ten at once on each, and not eleven."""
+    limits: Metrics = {**dict.fromkeys(LIMITS, 16), LIMITS[1]: fit}
+    label = label_of(IDLE, NO_WAVES, limits)
+    assert (label["regime"], "waves" in label["reason"]) == (regime, False)
+
+
+def test_where_nothing_tells_the_waves_the_reason_says_that_the_grid_may_be_small() -> None:
+    """Nothing is used up, which is latency at least."""
+    label = label_of(IDLE, NO_WAVES)
+    assert label["regime"] == "latency"
+    assert "the waves were not collected, so that it may be a small grid" in label["reason"]
+    assert "were not collected" not in label_of(IDLE)["reason"]

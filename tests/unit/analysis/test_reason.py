@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from support.reports import stall_metrics
 from support.rooflines import (
+    DRAM,
     FP32_PEAK,
+    MEMORY,
+    SM,
     TENSOR_PEAK,
     dram_bytes,
     flop_counts,
@@ -173,3 +176,18 @@ def test_fp16_that_was_not_counted_is_missing_from_the_intensity() -> None:
     work = flop_counts(fp32=3e9, fp16=None) | tensor_counts()
     reason = label_of(parts(dram=92, fma=6, issue=20), dram_bytes(0.92), work)["reason"]
     assert "0.973 FLOP/B without FP16 on CUDA cores lies left" in reason
+
+
+@pytest.mark.parametrize(("fp32", "side"), [(0.5, "right"), (0.49995, "left")])
+def test_an_intensity_that_reads_as_the_ridge_is_said_to_lie_on_it(fp32: float, side: str) -> None:
+    """15.1 against 15.1 FLOP/B is not one right of the other to a reader."""
+    work = flop_counts(fp32=fp32 * FP32_PEAK * 1e-3) | tensor_counts()
+    label = label_of(parts(fma=50.0, dram=50.0), dram_bytes(0.5), work)
+    assert f"15.1 FLOP/B lies on, or just {side} of, the ridge at 15.1" in label["reason"]
+
+
+def test_an_unknown_regime_names_the_maximum_that_is_lacking() -> None:
+    """DRAM at 54 % beats an SM at 20 %, and a cache may be saturated."""
+    label = label_of({SM: 20.0, DRAM: 54.0})
+    assert (label["bound"], label["regime"]) == ("memory", "unknown")
+    assert f"whether another part of the memory system was busier ({MEMORY})" in label["reason"]

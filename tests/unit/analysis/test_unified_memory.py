@@ -77,6 +77,33 @@ def test_without_it_there_is_no_classical_answer() -> None:
     assert "traffic" not in label["reason"]
 
 
+def test_issue_slots_win_only_over_a_memory_that_was_measured_as_far_as_dram() -> None:
+    """DRAM at 95 % decides; without the counter the side is open, and the reason names it."""
+    work = (busy(issue=50.0, l1=30.0, l2=20.0), flop_counts())
+    label = label_of(*work, traffic(0.95))
+    assert (label["bound"], label["limiter"], label["regime"]) == ("memory", "dram", "saturated")
+    label = label_of(*work)
+    assert (label["bound"], label["regime"]) == ("unknown", "unknown")
+    assert NO_DRAM_COUNTERS in label["reason"]
+    assert "add --metrics lts__t_sectors_aperture_sysmem_lookup_miss.sum" in label["reason"]
+
+
+def test_a_cache_that_is_busier_than_the_sm_needs_no_dram_to_decide_the_side() -> None:
+    """L2 at 55 % against issue slots at 40 %: memory-bound, and the regime hangs on DRAM."""
+    label = label_of(busy(issue=40.0, l2=55.0), flop_counts())
+    assert (label["bound"], label["regime"], label["confidence"]) == ("memory", "unknown", "medium")
+    assert "nothing says whether DRAM was busier" in label["reason"]
+
+
+def test_bytes_without_a_peak_ask_for_the_device() -> None:
+    """A name that the table lacks: the bytes were counted, and their peak is not known."""
+    name: Metrics = {"device__attribute_display_name": "GA10B of tomorrow"}
+    label = label_of(busy(issue=50.0, l1=30.0), flop_counts(), traffic(0.95), name)
+    assert label["bound"] == "unknown"
+    assert "the DRAM peak of this GPU is not known: --device names it" in label["reason"]
+    assert NO_DRAM_COUNTERS not in label["reason"]
+
+
 def test_it_is_no_work_of_a_gpu_with_memory_of_its_own() -> None:
     """What an H100 fetches from the host does not pass its DRAM."""
     report = report_of(launch(busy(fma=25.0, l2=40.0), traffic(0.7)))
