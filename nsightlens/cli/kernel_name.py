@@ -41,7 +41,8 @@ FIELDS = (
 )  # fmt: skip
 """Keys of a row, in order; ``dtypes`` and ``also`` are lists, what a name does not say is null."""
 _NEVER_NULL = frozenset(["name", "short_name", "family", "phase"])
-MEASURES = ("measure", "label", "read", "right_pct", "right_count", "total_count", "name", "rule")
+MEASURES = ("measure", "label", "read", "right_pct", "right_count", "total_count", "name", "rule",
+            "field")  # fmt: skip
 """Keys of a row of ``--check``."""
 _AT_ONCE = 50_000
 """[name] So many are read and parsed before they are written."""
@@ -120,7 +121,8 @@ def _readings(args: argparse.Namespace) -> Iterable[str]:
 def _agreement(args: argparse.Namespace) -> Iterable[str]:
     from nsightlens.kernels.agreement import Labelled, measures, read_labels
 
-    labels = list(read_labels(args.check, _lines(args.check)))
+    lines = _lines(args.check)
+    labels = list(read_labels(args.check, lines, lambda text: say("warning", text)))
     kernels = _parsed(args, [row["name"] for row in labels])
     found = measures([Labelled(*pair) for pair in zip(labels, kernels, strict=True)])
     rows = [{name: getattr(one, name) for name in MEASURES} for one in found]
@@ -140,7 +142,7 @@ def _agreement(args: argparse.Namespace) -> Iterable[str]:
 
 
 def _with_key(row: dict[str, Any]) -> dict[str, Any]:
-    parts = (row[name] for name in ("measure", "label", "read", "name"))
+    parts = (row[name] for name in ("measure", "field", "label", "read", "name"))
     return {"key": "|".join(part for part in parts if part is not None), **row}
 
 

@@ -13,10 +13,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.errors import ReportFormatError
-from nsightlens.kernels.model import FAMILIES
+from nsightlens.kernels.model import FAMILIES, PHASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nsightlens.kernels.model import KernelName
 
@@ -25,6 +25,12 @@ __all__ = ["COMPARED", "Labelled", "Measure", "measures", "read_labels", "unesca
 COMPARED = ("subtype", "phase", "dtypes", "tile", "head_dim", "library", "arch", "also")
 """Fields that are compared where both the label and the name give them."""
 
+_COLUMNS = ("name", "family", *COMPARED, "ambiguous")
+_ALLOWED = {
+    "family": FAMILIES,
+    "phase": ("", *PHASES),
+    "ambiguous": ("", "0", "1", "false", "true"),
+}
 _ESCAPES = {"t": "\t", "n": "\n", "\\": "\\"}
 
 
@@ -64,15 +70,18 @@ class Measure(NamedTuple):
     measure
         ``settled`` and ``ambiguous`` (share of right families), ``precision`` and ``recall`` of a
         family, ``field`` (agreement where both sides give it), ``given`` (labels that have a
-        reading), ``confusion`` (a pair of families) or ``wrong`` (a name).
+        reading), ``confusion`` (a pair of families), ``wrong`` (a name of which the family is read
+        otherwise) or ``differs`` (a name of which another field is).
     label
-        The family or field; for a pair, the label.
+        The family or field; of ``confusion``, ``wrong`` and ``differs`` the label.
     read
-        For ``confusion`` and ``wrong``: what was read.
+        For ``confusion``, ``wrong`` and ``differs``: what was read.
     right_count, total_count
         How many of how many.
     name, rule
-        For ``wrong``: the name and the rule that fired.
+        For ``wrong`` and ``differs``: the name and the rule that fired.
+    field
+        For ``differs``: which field.
     """
 
     measure: str
@@ -82,6 +91,7 @@ class Measure(NamedTuple):
     total_count: int | None = None
     name: str | None = None
     rule: str | None = None
+    field: str | None = None
 
     @property
     def right_pct(self) -> float | None:
@@ -104,7 +114,9 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\([tn\\])", lambda found: _ESCAPES[found[1]], text)
 
 
-def read_labels(path: str, lines: Iterable[str]) -> Iterator[dict[str, str]]:
+def read_labels(
+    path: str, lines: Iterable[str], warn: Callable[[str], None] = lambda _: None
+) -> Iterator[dict[str, str]]:
     """Yield the rows of a labelled list, with the name as the profiler printed it.
 
     Parameters
@@ -113,11 +125,14 @@ def read_labels(path: str, lines: Iterable[str]) -> Iterator[dict[str, str]]:
         What the list is called in errors.
     lines
         Without their line ends, the heading first.
+    warn
+        Is told of columns that are not known and left aside.
 
     Raises
     ------
     ReportFormatError
-        A column is missing, a row has another number of cells, or a family is not known.
+        A column is missing or is there twice, a row has another number of cells, or a family, a
+        phase or the mark of an ambiguous name is none.
     """
     rows = iter(lines)
     header = next(rows, "").split("\t")
@@ -129,6 +144,14 @@ def read_labels(path: str, lines: Iterable[str]) -> Iterator[dict[str, str]]:
             f"A labelled list begins with a line of tab-separated columns: name, family and any "
             f"of {', '.join((*COMPARED, 'ambiguous'))}.",
         )
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        advice = "Keep one of them."
+        raise ReportFormatError(path, f"has two columns {twice!r}", advice, where=("line 1",))
+    unknown = [name for name in header if name not in _COLUMNS]
+    if unknown:
+        known = ", ".join(_COLUMNS)
+        warn(f"{path}: left aside: column {', '.join(map(repr, unknown))}. Known are {known}.")
     for number, line in enumerate(rows, 2):
         if line:
             yield _row(path, number, header, line.split("\t"))
@@ -144,13 +167,14 @@ def _row(path: str, number: int, header: Sequence[str], cells: Sequence[str]) ->
             where=where,
         )
     row = dict(zip(header, cells, strict=True))
-    if row["family"] not in FAMILIES:
-        raise ReportFormatError(
-            path,
-            f"the family {row['family']!r} is not known",
-            f"Families are {', '.join(FAMILIES)}.",
-            where=where,
-        )
+    for column, allowed in _ALLOWED.items():
+        if row.get(column, allowed[0]) not in allowed:
+            raise ReportFormatError(
+                path,
+                f"{column} is {row[column]!r}, which it cannot be",
+                f"Allowed are {', '.join(filter(None, allowed))}.",
+                where=where,
+            )
     return {**row, "name": unescaped(row["name"])}
 
 
@@ -165,7 +189,8 @@ def measures(rows: Sequence[Labelled]) -> list[Measure]:
     Returns
     -------
     list of Measure
-        Shares first, then families, fields, the confusion table, and every wrong name.
+        Shares first, then families, fields, the confusion table, every name whose family is wrong,
+        and every name that differs in another field.
     """
     settled = [row for row in rows if not row.is_ambiguous]
     ambiguous = [row for row in rows if row.is_ambiguous]
@@ -181,6 +206,7 @@ def measures(rows: Sequence[Labelled]) -> list[Measure]:
                     r.kernel.rule)
             for r in (row for row in rows if not row.is_right)
         ),
+        *_differing(rows),
     ]  # fmt: skip
 
 
@@ -204,6 +230,16 @@ def _by_field(rows: Sequence[Labelled]) -> Iterator[Measure]:
         same = sum(label == read for label, read in both)
         yield Measure("field", field, None, same, len(both))
         yield Measure("given", field, None, len(both), len(labels))
+
+
+def _differing(rows: Sequence[Labelled]) -> Iterator[Measure]:
+    for field in COMPARED:
+        for row in rows:
+            label, read = row.labels.get(field, ""), _reading(row.kernel, field)
+            if label not in {"", "n/a"} and read - {"", "n/a"} and _words(label) != read:
+                kernel = row.kernel
+                text = ",".join(sorted(read))
+                yield Measure("differs", label, text, None, None, kernel.name, kernel.rule, field)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -331,24 +331,27 @@ def _device_row() -> dict[str, Any]:
 def _measure_row() -> dict[str, Any]:
     kinds = (
         "settled", "ambiguous", "precision", "recall", "field", "given", "confusion", "wrong",
+        "differs",
     )  # fmt: skip
     meaning = (
         "settled, ambiguous: share of right families; precision, recall: of a family; field: "
         "agreement of a field where both sides give it; given: labels that have a reading; "
-        "confusion: how often a label is read as another family; wrong: one name"
+        "confusion: how often a label is read as another family; wrong: one name whose family is "
+        "read otherwise; differs: one name of which another field is"
     )
     percent = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
     return _object(
         {
-            "key": _about(_TEXT, "names the row: its measure, label, read and name"),
+            "key": _about(_TEXT, "names the row: its measure, field, label, read and name"),
             "measure": {"description": meaning, "enum": list(kinds)},
             "label": _about(_TEXT, "the family or field; of a pair or a name, its label"),
-            "read": _about(_TEXT_OR_NULL, "confusion, wrong: the family that was read"),
+            "read": _about(_TEXT_OR_NULL, "confusion, wrong, differs: what was read"),
             "right_pct": _about(percent, "share of what is right [%]"),
             "right_count": _about(_COUNT_OR_NULL, "how many are right"),
             "total_count": _about(_COUNT_OR_NULL, "of how many"),
-            "name": _about(_TEXT_OR_NULL, "wrong: the name"),
-            "rule": _about(_TEXT_OR_NULL, "wrong: the rule that decided"),
+            "name": _about(_TEXT_OR_NULL, "wrong, differs: the name"),
+            "rule": _about(_TEXT_OR_NULL, "wrong, differs: the rule that decided"),
+            "field": _about(_TEXT_OR_NULL, "differs: the field that is read otherwise"),
         }
     )
 

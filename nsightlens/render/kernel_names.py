@@ -75,7 +75,7 @@ def agreement_lines(
     style
         What the output can show.
     wrong_names
-        Whether to list the names whose family is wrong, with the rule that fired.
+        Whether to list the names that are read otherwise, with the field and the rule that fired.
     """
     of = _by_measure(rows)
     for row in of.get("settled", []):
@@ -91,11 +91,13 @@ def agreement_lines(
     if of.get("confusion"):
         yield ""
         yield from table_lines(_confusion(of["confusion"]), style)
-    if wrong_names and of.get("wrong"):
-        yield ""
-        for row in of["wrong"]:
+    for measure in ("wrong", "differs") if wrong_names else ():
+        if of.get(measure):
+            yield ""
+        for row in of.get(measure, []):
+            field = f"{row['field']} " if row["field"] else ""
             rule = row["rule"] or "no rule"
-            yield f"{row['label']} read as {row['read']} by {rule}:"
+            yield plain(f"{field}{row['label']} read as {row['read']} by {rule}:")
             yield from indented(plain(row["name"]), style, 4, breaks_words=True)
 
 

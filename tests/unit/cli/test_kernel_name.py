@@ -157,8 +157,14 @@ def test_an_agreement_is_shown_as_tables_and_names_on_demand(run: CommandLine) -
     [
         ("", "has no column name and no column family"),
         ("name\tkind\nx\tgemm\n", "has no column family"),
-        ("name\tfamily\nx\tgem\n", "in line 2: the family 'gem' is not known"),
+        (
+            "name\tfamily\nx\tgem\n",
+            "in line 2: family is 'gem', which it cannot be. Allowed are attention",
+        ),
         ("name\tfamily\nx\tgemm\t\n", "in line 2: has 3 cells where the heading has 2"),
+        ("name\tfamily\tname\nx\tgemm\ty\n", "in line 1: has two columns 'name'"),
+        ("name\tfamily\tambiguous\nx\tgemm\tmaybe\n", "in line 2: ambiguous is 'maybe'"),
+        ("name\tfamily\tphase\nx\tgemm\twrong\n", "in line 2: phase is 'wrong'"),
     ],
 )
 def test_a_labelled_list_that_is_none_is_diagnosed(run: CommandLine, text: str, told: str) -> None:
@@ -167,6 +173,26 @@ def test_a_labelled_list_that_is_none_is_diagnosed(run: CommandLine, text: str, 
     done = run("kernel-name", "--check", "labelled.tsv")
     assert (done.code, done.out) == (4, "")
     assert told in done.err
+
+
+def test_every_field_that_is_read_otherwise_is_listed_on_demand(run: CommandLine) -> None:
+    """With the field, the label, what was read and the rule; where both sides give it."""
+    labelled = f"name\tfamily\tdtypes\ttile\n{NVJET}\tgemm\tfp16\t\n"
+    Path("labelled.tsv").write_text(labelled, encoding="utf-8")
+    rows = _rows(run, "kernel-name-check", "--check", "labelled.tsv")
+    (row,) = (row for row in rows if row["measure"] == "differs")
+    assert (row["field"], row["label"], row["read"]) == ("dtypes", "fp16", "bf16")
+    long = run("kernel-name", "--check", "labelled.tsv", "--verbose").out
+    assert f"dtypes fp16 read as bf16 by {row['rule']}:\n    {NVJET}\n" in long
+    assert NVJET not in run("kernel-name", "--check", "labelled.tsv").out
+
+
+def test_a_column_that_is_not_known_is_told(run: CommandLine) -> None:
+    """It may be a slip; it may be a note of somebody's, and costs nothing."""
+    Path("labelled.tsv").write_text("name\tfamily\tbogus\nx\tgemm\t\n", encoding="utf-8")
+    done = run("kernel-name", "--check", "labelled.tsv")
+    assert done.code == 0
+    assert "warning: labelled.tsv: left aside: column 'bogus'. Known are name, family" in done.err
 
 
 def test_the_schema_lists_the_families_and_phases_that_there_are() -> None:
