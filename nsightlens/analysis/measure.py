@@ -238,7 +238,8 @@ def _may_lack_dram_counters(report: Report) -> NDArray[np.bool_]:
     """Say where the GPU has no counters for DRAM, or is not known and may have none."""
     code, texts = text_column(report.launches, "compute_capability")
     is_unknown = np.array([text is None for text in texts])[code]
-    return lacks_dram_counters(report.launches) | is_unknown
+    may_lack: NDArray[np.bool_] = lacks_dram_counters(report.launches) | is_unknown
+    return may_lack
 
 
 def _way_to_l1_over_memory(report: Report) -> NDArray[np.float64]:
