@@ -25,6 +25,7 @@ from nsightlens.analysis.usage import (
 from nsightlens.devices import peak_rates
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.overrides import NO_OVERRIDES
+from nsightlens.devices.peaks import dram_clock_share
 from nsightlens.metrics.tensor import tensor_paths_of
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def _fill_levels(fractions: Fractions, report: Report) -> None:
     """
     launches, active, memory = report.launches, fractions.active, fractions.memory
     _fill(active, "dram", number_column(launches, "dram_throughput_pct") / 100.0)
+    active[INDEX["dram"]] *= dram_clock_share(report)
     _fill(active, "l2", _at_most(number_column(launches, "l2_throughput_pct") / 100.0, memory))
     _fill(active, "tensor", number_column(launches, "tensor_pipe_active_pct") / 100.0)
     in_active_cycles = number_column(launches, "l1_throughput_pct") / 100.0

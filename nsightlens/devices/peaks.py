@@ -49,6 +49,7 @@ __all__ = [
     "PEAK_SOURCES",
     "SHORT_LAUNCH_NS",
     "PeakRates",
+    "dram_clock_share",
     "misnamed_devices",
     "peak_rates",
     "unused_ceilings",
@@ -409,6 +410,33 @@ def _l2_slices(report: Report) -> NDArray[np.float64]:
     )
 
 
+def dram_clock_share(report: Report) -> NDArray[np.float64]:
+    """Return the DRAM clock that a short launch measured over that of the attributes [1].
+
+    A percentage of the DRAM peak is one of the measured clock. In launches shorter than
+    `SHORT_LAUNCH_NS` that clock is noise, and the percentage times this is that of the real clock.
+    1 where a launch is longer, or one of the clocks is not known. Shape (n,).
+    """
+    measured, attributes = _measured_dram_peak(report), _attributed_dram_peak(report)
+    is_short = number_column(report.launches, "duration_ns") < SHORT_LAUNCH_NS
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(attributes > 0, measured / attributes, np.nan)
+    return np.where(is_short & np.isfinite(share) & (share > 0), share, 1.0)
+
+
+def _measured_dram_peak(report: Report) -> NDArray[np.float64]:
+    """[B/s] At the DRAM clock of the launch."""
+    peak = metric(report.store, "dram__bytes.sum.peak_sustained")
+    return peak * number_column(report.launches, "dram_clock_hz")
+
+
+def _attributed_dram_peak(report: Report) -> NDArray[np.float64]:
+    """[B/s] A DDR bus moves two bits per wire and clock; the attributes are in kHz and bit."""
+    store = report.store
+    clock_hz = metric(store, "device__attribute_memory_clock_rate") * 1e3
+    return 2.0 * clock_hz * metric(store, "device__attribute_global_memory_bus_width") / 8.0
+
+
 def _dram_peaks(report: Report, devices: Devices) -> dict[str, NDArray[np.float64]]:
     """Peaks of DRAM: measured roof, never above that of the attributes; attributes; data sheet.
 
@@ -419,17 +447,7 @@ def _dram_peaks(report: Report, devices: Devices) -> dict[str, NDArray[np.float6
     launches, store = report.launches, report.store
     is_unified = devices.spread(lambda one: one.compute_capability in UNIFIED_MEMORY) > 0
     is_unified |= metric(store, "device__attribute_integrated") == 1
-    measured = metric(store, "dram__bytes.sum.peak_sustained") * number_column(
-        launches, "dram_clock_hz"
-    )
-    # A DDR bus moves two bits per wire and clock; the attributes are in kHz and bit.
-    attributes = (
-        2.0
-        * metric(store, "device__attribute_memory_clock_rate")
-        * 1e3
-        * metric(store, "device__attribute_global_memory_bus_width")
-        / 8.0
-    )
+    measured, attributes = _measured_dram_peak(report), _attributed_dram_peak(report)
     attributes = np.where(is_unified | (attributes <= 0), np.nan, attributes)
     is_short = number_column(launches, "duration_ns") < SHORT_LAUNCH_NS
     is_noise = (is_short | (measured > attributes)) & ~np.isnan(attributes)

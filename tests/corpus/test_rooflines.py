@@ -191,6 +191,8 @@ def test_a_cache_that_limits_is_what_an_expert_would_name(corpus: Corpus) -> Non
         ("l1", "l1tex__data_pipe_lsu_wavefronts"): 9,
         ("l1", "sm__inst_executed_pipe_lsu"): 14,
         ("l2", "lts__lts2xbar_cycles_active"): 4,
+        # Short, with a DRAM percentage of a clock that is too low.
+        ("l2", "lts__t_sectors"): 3,
         ("l2", "lts__t_tag_requests"): 19,
     }
 

@@ -10,6 +10,7 @@ from support.rooflines import A100, DRAM_PEAK, FP32_PEAK, H100, TENSOR_PEAK, lau
 from support.stores import report_of
 
 from nsightlens.devices import PEAK_SOURCES, peak_rates
+from nsightlens.devices.peaks import dram_clock_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,6 +130,17 @@ def test_the_dram_clock_of_a_short_launch_is_noise() -> None:
         pytest.approx(DRAM_PEAK),
         "attributes",
     )
+
+
+@pytest.mark.parametrize(
+    ("duration_ns", "share"), [(5_000.0, 1280 * 2.0 / 3352.32), (50_000.0, 1.0)]
+)
+def test_the_percentage_of_a_short_launch_has_its_noisy_clock(
+    duration_ns: float, share: float
+) -> None:
+    """2.0 GHz where the attribute says 2.619: the same bytes are less of the real peak."""
+    report = report_of(launch(dram(1280.0, 2e9), duration_ns=duration_ns))
+    assert dram_clock_share(report) == pytest.approx(share)
 
 
 def test_a_short_launch_without_attributes_keeps_what_was_measured() -> None:
