@@ -25,7 +25,8 @@ _ANONYMOUS = r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\}|\bunnamed>)::"
 # Compiled at import: every C++ name needs it. The others wait for a name that does.
 _OPENING = re.compile(r"[<(]")
 _UNLIKE_CPP = ("kernel_cutlass_", "Memcpy ", "Memset ", "[CUDA ")
-_TRITON_ARGUMENTS = r"_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$"
+# Only the first of several underscores is a start: each of them would look through the others.
+_TRITON_ARGUMENTS = r"(?<!_)_+0[cde]*1[cde]*(?:2[cde]*(?:3[cde\d]*)?)?$"
 _CUTE_DSL = r"kernel_cutlass_(?:kernel_)?(?P<module>[a-z_\d]*)(?P<kernel>[A-Z]\w*)?$"
 
 

@@ -22,7 +22,7 @@ FUNCTORS: tuple[Rule, ...] = (
     Rule("aten.to_fp8", "hfp8|fp8|msfp|fp8rowwise float|to", "quantise", "quantise", shape=r"_?float\w*_to_"),
     Rule("aten.from_fp8", "hfp8|fp8|msfp to", "quantise", "dequantise", shape=r"_?\w*_to_float"),
     Rule("aten.argmax", "arg|argmax|argmin max|min|ops|argmax|argmin", "reduction", "argmax", shape=r"Arg(?:Max|Min)Ops|argm", also=("softmax_sampling",)),
-    Rule("aten.norm_ops", "norm|l2norm ops|functor", "reduction", "norm2", shape=r"(?:\w*Norm\w*Ops|(?:L2|Lp|LInf|Max)Norm\w*Functor)"),
+    Rule("aten.norm_ops", "norm|l2norm ops|functor", "reduction", "norm2", shape=r"(?:\w*Norm(?:[A-Z][a-z]*)?Ops|(?:L2|Lp|LInf|Max)Norm\w*Functor)"),
     Rule("aten.group_norm_affine", "groupnorm kernel", "norm", "groupnorm_affine", shape=r"GroupNorm\w*Impl", also=("elementwise",)),
     Rule("apex.welford", "welford -reduce|ops", "norm", "layernorm"),
     Rule("aten.batch_norm", "batchnorm|batch norm elementwise|collect|stat|transform|backward|reduce|update", "norm", "batchnorm"),

@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     Rule("cutlass.kernel", "kernel", "other", "unknown", shape=r"(?:_?kernel|kernel_agent|_kernel_agent|globalKernel)$", unwraps=True, note="this name is too short to say: the demangled name with its arguments is needed"),
     Rule("cutlass.convolution", "implicit|direct convolution|conv|gemmconvolution", "ssm_conv", "conv2d", library="cutlass"),
     Rule("cutlass.grouped", "gemm grouped|ptr|group", "gemm", "grouped", shape=r"Gemm(?:Grouped|UniversalPtrArray)|MoeGemm|GemmGroup", library="cutlass"),
-    Rule("cutlass.problem_groups", "gemm universal", "gemm", "grouped_quantised", shape=r"GemmUniversal$", carries=r"GroupProblemShape.*BlockScaled|Array\w*BlockScaled", library="cutlass", reads=(_COLLECTIVE,), short=_SHORT),
+    Rule("cutlass.problem_groups", "gemm universal", "gemm", "grouped_quantised", shape=r"GemmUniversal$", carries=r"GroupProblemShape.*BlockScaled|Array\w{0,60}BlockScaled", library="cutlass", reads=(_COLLECTIVE,), short=_SHORT),
     Rule("cutlass.groups", "gemm universal", "gemm", "grouped", shape=r"GemmUniversal$", carries=r"GroupProblemShape", library="cutlass", reads=(_COLLECTIVE,), short=_SHORT),
     Rule("cutlass.block_scaled", "gemm universal", "gemm", "quantised", shape=r"GemmUniversal$", carries=r"BlockScaled|Blockwise|float_e[45]m|float_e2m1|nv_float4|FP8|Fp8|int4b|uint4b|signed char|int8_t", library="cutlass", reads=(_COLLECTIVE,), short=_SHORT),
     Rule("cutlass.mixed_input", "gemm universal|fp|base", "gemm", "quantised", shape=r"(?:GemmUniversal|GemmFpA_?IntB|GemmFpAIntB)", carries=r"int4b|uint4b|MixedInput|signed char, cutlass::layout|IntB", library="cutlass"),

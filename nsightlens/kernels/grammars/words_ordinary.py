@@ -58,7 +58,7 @@ ORDINARY: tuple[Rule, ...] = (
     Rule("words.scatter", "scatter|put", "copy", "scatter", weak=True),
     Rule("words.to_master", "master|copy dweight|dbias|from", "copy", "cast_copy", weak=True),
     Rule("words.device_copy", "d2|h2|dcpy|cpy", "copy", "layout_cast", weak=True),
-    Rule("words.cast", "cast|upcast|convert|float2|half2|fp82|bf162|to|f32|f16|bf16", "copy", "cast_copy", weak=True, shape=r"(?i)\w*(?:cast|convert|(?:float|half|fp?\d+|bf\w*\d+)_?(?:to_?|2)(?:float|half|fp?\d+|bf))"),
+    Rule("words.cast", "cast|upcast|convert|float2|half2|fp82|bf162|to|f32|f16|bf16", "copy", "cast_copy", weak=True, shape=r"(?i)\w*(?:cast|convert|(?:float|half|fp?\d+|bf(?:loat)?_?\d+)_?(?:to_?|2)(?:float|half|fp?\d+|bf))"),
     Rule("words.copy", "copy|cpy|slice|pad|shuffle|patchify|unpatchify|interleave|deinterleave|repeat|flip|roll|expand|split|unpack|pack|remap", "copy", "layout_cast", weak=True),
     Rule("words.quantised", "quantized|quantised kernel", "quantise", "quantise", weak=True),
     Rule("words.sum_of_arrays", "sum arrays|matrix|matrices|vector|vectors", "elementwise", "toy", weak=True, shape=r"(?i)_*sum_?(?:arrays|matrix|matrices|vectors?)(?:_?(?:on|zero|2d)|$)"),
