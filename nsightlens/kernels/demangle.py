@@ -83,7 +83,8 @@ class _Scanner:
         """Use one token and return where the next one begins."""
         top = self._open[-1] if self._open else ""
         if kind == "length" and top != "L=":
-            stop = position + int(token)
+            # Of more digits than that Python makes no number, and no name is as long.
+            stop = position + int(token) if len(token) < 6 else _LONGEST
             self._name(mangled[position:stop])
             return stop
         if kind == "length":

@@ -303,10 +303,8 @@ def _size(groups: Mapping[str, str], name: str) -> int:
 
 
 def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:  # no number, in a group of a user's rule, or one of thousands of digits
-        return 0
+    # A group of a user's rule may be no number; one of thousands of digits is not made into text.
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _named_architecture(rule: Rule, groups: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nsightlens.kernels import parse_kernel_name
 from nsightlens.kernels.demangle import demangled
 
 
@@ -41,3 +42,12 @@ def test_a_name_cut_anywhere_is_still_read() -> None:
     for length in range(2, len(whole)):
         assert isinstance(demangled(whole[:length]), str)
     assert demangled(whole[:40]).startswith("flash::flash_fwd_kernel")
+
+
+def test_a_length_of_thousands_of_digits_is_that_of_a_name_that_is_cut() -> None:
+    """No name is as long; Python makes no number of so many digits, and sizes hold no more."""
+    assert demangled("_Z" + "1" * 4400 + "gemm") == "gemm"
+    assert demangled("_Z99999gemm") == "gemm"
+    sizes = f"16, 1, 1, {'9' * 4299}, 8, 4, 1"
+    wide = f"void flashinfer::BatchPrefillWithPagedKVCacheKernel<KernelTraits<(MaskMode)1, {sizes}>>(T1)"
+    assert parse_kernel_name(wide).head_dim == ""
