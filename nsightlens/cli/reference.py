@@ -58,7 +58,8 @@ _COLUMNS = """\
 A column is shown where it says something: `batch` only if a batch size is known, `evidence` and
 `confidence` only if some row has not the best one, `GPU`, `device` and `process` only if there are
 several in one report. Where the line is too short, kernel names give up their template arguments,
-then their middle, and whole columns are left out, the last of these first:
+then their middle, and whole columns are left out, the last of these first; of groups the `family` that
+they are made by always stays:
 """
 
 _JSON = """\

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_COMFORTABLE_NAME = 28
+_COMFORTABLE_NAME = 26
 """[character] A kernel name cut to less than this is often no longer told from its neighbours."""
 _VENDOR = "NVIDIA "
 """Stands in front of the name of a GPU since drivers of 2021."""
@@ -133,11 +133,11 @@ _COLUMNS = (
     _Spec("id", "#", 1000, ("launch_id",), _whole, "right", modes=("launch",)),
     _Spec("kernel", "kernel", 1000, ("kernel", "kind"), kernel_words,
           comfortable=_COMFORTABLE_NAME, cut="name", modes=("launch", "kernel")),
-    _Spec("family", "family", 82, ("family",), _text, comfortable=11, cut="end",
+    _Spec("family", "family", 85, ("family",), _text, comfortable=11, cut="end",
           modes=("launch", "kernel")),
     _Spec("group", "family", 1000, ("family", "subtype"), family_words, modes=("family",)),
     _Spec("phase", "phase", 25, ("phase",), _text),
-    _Spec("batch", "batch", 85, ("batch_size",), _whole, "right",
+    _Spec("batch", "batch", 84, ("batch_size",), _whole, "right",
           legend="sequences in the step"),
     _Spec("gpu", "GPU", 88, ("device_name",), gpu_words, comfortable=12),
     _Spec("device", "device", 87, ("device_id",), _whole, "right",
@@ -193,8 +193,12 @@ _ALWAYS_BEST = {"evidence": "counters", "confidence": "high"}
 
 
 def _importance_order() -> tuple[str, ...]:
-    ranked = sorted(_COLUMNS, key=lambda spec: -spec.importance)
-    return tuple(dict.fromkeys(" ".join(spec.header.split()) for spec in ranked))
+    # Of two columns of one heading the one of launches counts.
+    importance: dict[str, int] = {}
+    for spec in _COLUMNS:
+        header = " ".join(spec.header.split())
+        importance[header] = min(importance.get(header, spec.importance), spec.importance)
+    return tuple(sorted(importance, key=lambda header: -importance[header]))
 
 
 IMPORTANCE_ORDER = _importance_order()

@@ -159,11 +159,12 @@ def arrange(columns: Sequence[GridColumn], width: int, indent: int = 0) -> Layou
     chosen: set[int] = set()
     taken = -GAP
     for i in ranked:
-        # A narrow column may still fit where a wider one of more importance did not.
         wanted = taken + GAP + _least(columns[i], comfortable=True)
-        if not chosen or columns[i].importance >= _ESSENTIAL or wanted <= room:
-            chosen.add(i)
-            taken = wanted
+        if chosen and columns[i].importance < _ESSENTIAL and wanted > room:
+            # Where one does not fit, none of less importance takes its place: the order is promised.
+            break
+        chosen.add(i)
+        taken = wanted
     kept = [column for i, column in enumerate(columns) if i in chosen]
     left_out = tuple(column for i, column in enumerate(columns) if i not in chosen)
     return Layout(tuple(kept), tuple(_widths(kept, room)), left_out, indent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
     """Also where names are shortened."""
     text = classification_text(_view(three_launches()), Style(80, unicode=False))
     assert text.isascii()
-    assert "cutlass_80_tenso.._tn_align8" in text
+    assert re.search(r"cutlass_80_\w+\.\.\w*_align8", text)
 
 
 def test_a_table_without_rows_says_so() -> None:

@@ -86,3 +86,10 @@ def test_the_order_of_importance_names_every_column_once() -> None:
     """The reference page lists them all."""
     assert len(IMPORTANCE_ORDER) == len(set(IMPORTANCE_ORDER))
     assert {" ".join(header.split()) for header in LEGEND} <= set(IMPORTANCE_ORDER)
+
+
+def test_what_a_launch_is_stays_longer_than_the_step_it_is_of() -> None:
+    """Family before batch, both before the numbers; the regime is part of the label."""
+    order = list(IMPORTANCE_ORDER)
+    wanted = ["bound", "limited by", "time", "family", "batch", "regime", "FLOP per B", "DRAM %"]
+    assert [name for name in order if name in wanted] == wanted

@@ -38,6 +38,13 @@ def test_the_least_important_column_goes_first() -> None:
     assert [column.header for column in layout.left_out] == ["DRAM\n%"]
 
 
+def test_a_narrow_column_never_takes_the_place_of_a_more_important_one() -> None:
+    """The order in which columns go is promised, whatever their widths."""
+    wide = GridColumn("limited by", ["tensor_fp16", "DRAM"], importance=60)
+    layout = arrange([NAME, wide, SHARE], 24)
+    assert [column.header for column in layout.left_out] == ["limited by", "DRAM\n%"]
+
+
 def test_numbers_are_never_cut() -> None:
     """A column of numbers is shown whole or not at all."""
     for width in range(1, 60):
