@@ -156,6 +156,7 @@ def sum_usage(usage: Usage, groups: Groups) -> Usage:
         flop_high_ns=_sum_counting(usage.flop_high_ns, groups, counts),
         flop_most_ns=_sum_counting(usage.flop_most_ns, groups, counts),
         has_flop_counts=groups.all(usage.has_flop_counts | ~counts) & groups.any(counts),
+        uncounted_flop=_sum_counting(usage.uncounted_flop, groups, counts),
         dram_ns=_sum_all(usage.dram_ns, groups, counts),
         dram_percent_ns=_sum_all(usage.dram_percent_ns, groups, counts),
         is_dram_counted=groups.all(usage.is_dram_counted | ~counts) & groups.any(counts),

@@ -159,6 +159,7 @@ def _usage_of_shapes(
         flop_high_ns=high,
         flop_most_ns=np.full(low.shape, np.inf),
         has_flop_counts=yes,
+        uncounted_flop=np.zeros(len(usage)),
         dram_ns=dram_ns,
         dram_percent_ns=np.full(len(usage), np.nan),
         is_dram_counted=yes,

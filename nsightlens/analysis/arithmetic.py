@@ -31,6 +31,7 @@ _EVIDENCE = {
     "analytic": "operations and bytes of the annotated shape, over the measured duration",
     "none": "nothing that decides was measured",
 }
+_WITHOUT_FP16 = "without FP16 on CUDA cores"
 _VERDICT_WORDS = {
     "high_throughput": "high throughput, no side",
     "balanced": "compute and memory are balanced",
@@ -264,6 +265,11 @@ def _evidence(label: Row) -> str:
     if label["bound"] == "unknown":
         return ""
     evidence = f"evidence {label['evidence']}: {_EVIDENCE[label['evidence']]}"
+    if label["evidence"] == "counters" and _WITHOUT_FP16 in label["reason"]:
+        evidence = (
+            "evidence counters: DRAM bytes and all operations were counted, but for a few of FP16 "
+            "on CUDA cores at the most"
+        )
     causes = confidence_causes(label["reason"])
     because = f" because {causes}" if causes else ""
     return f"{evidence}; confidence {label['confidence']}{because}"

@@ -99,6 +99,9 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
     tensor_active = fraction[INDEX["tensor"]]
     is_tensor = (usage.flop_high_ns.argmax(axis=0) <= INDEX["tensor"]) & (tensor_active > 0)
     has_tensor_work = np.asarray((usage.work[: len(TENSOR)] > 0).any(axis=0))
+    # All but FP16 on CUDA cores was counted, and the classical answer holds with any of it.
+    is_fp16_alone = usage.has_flop_counts & usage.is_dram_counted
+    is_fp16_alone &= decision.roofline_bound != UNKNOWN
     is_unnamed = (decision.limiter == INDEX["sm"]) | (decision.limiter == INDEX["memory"])
     is_by_traffic = context.lacks_dram_counters & usage.is_dram_counted
     evidence = decision.evidence
@@ -121,7 +124,7 @@ def _lowerings(usage: Usage, decision: Decision, context: Context) -> list[Lower
         ),
         Lowering(is_unnamed, 1, "the parts of the busiest unit were not collected"),
         Lowering(
-            (evidence == THROUGHPUT) & is_tensor,
+            (evidence == THROUGHPUT) & is_tensor & ~is_fp16_alone,
             1,
             lambda: concat("tensor pipes are active for ", percent(tensor_active), " and ",
                    pc.if_else(number_array(has_tensor_work), _NO_PEAK, _NO_TENSOR)),

@@ -275,7 +275,10 @@ def largest_flop(usage: Usage) -> NDArray[np.intp]:
     counted = np.nan_to_num(usage.flop_ns)
     # With no floating-point work at all the roof that stands for it is that of FP32.
     resource = np.where(counted.max(axis=0) == 0, INDEX["fp32"], _first_largest(counted))
-    return np.where(usage.has_flop_counts, resource, -1)
+    # FP16 that was not counted may need more.
+    low, high = usage.flop_low_ns.max(axis=0), usage.flop_high_ns[INDEX["fp16"]]
+    is_other = (usage.uncounted_flop > 0) & (high > low * thresholds.EXPLAINED_AGGREGATE)
+    return np.where(usage.has_flop_counts & ~is_other, resource, -1)
 
 
 def classical_bound(
@@ -326,10 +329,14 @@ def _clock_dependent(
 
 
 def counted_flop(usage: Usage) -> NDArray[np.float64]:
-    """Return the operations of every data type [FLOP], NaN where some were not counted."""
+    """Return the operations of every data type [FLOP], NaN where some were not counted.
+
+    FP16 on CUDA cores may be left out where there cannot be much of it.
+    """
     work = usage.work[: len(FLOP_RESOURCES)]
     total = np.nansum(work, axis=0)
     is_known = usage.has_flop_counts & ~np.isnan(work).all(axis=0)
+    is_known &= total + usage.uncounted_flop <= total * thresholds.DISAGREEMENT
     return np.where(is_known, total, np.nan)
 
 
@@ -370,5 +377,6 @@ def _evidence(
     usage: Usage, bound: NDArray[np.int8], roofline: NDArray[np.int8]
 ) -> NDArray[np.int8]:
     has_counters = usage.has_flop_counts & usage.is_dram_counted & (roofline != UNKNOWN)
+    has_counters &= usage.is_analytic | ~np.isnan(counted_flop(usage))
     code = np.where(usage.is_analytic, ANALYTIC, np.where(has_counters, COUNTERS, THROUGHPUT))
     return np.where(bound == UNKNOWN, NONE, code).astype(np.int8)

@@ -13,7 +13,7 @@ from nsightlens.analysis.context import lacks_dram_counters
 from nsightlens.analysis.fma import fma_pipe
 from nsightlens.analysis.mio import attribute_mio
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
-from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, TIE, UNMIRRORED
+from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, INACTIVE, TIE, UNMIRRORED
 from nsightlens.analysis.usage import (
     INDEX,
     IS_COMPUTE,
@@ -112,6 +112,7 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
             flop_high_ns=flop.high * duration,
             flop_most_ns=flop.most * duration,
             has_flop_counts=flop.has_counts,
+            uncounted_flop=_uncounted_flop(flop.high, work, rate, duration),
             dram_ns=np.where(peaks.is_partition, np.nan, dram_share) * duration,
             dram_percent_ns=fractions.active[dram] * duration,
             is_dram_counted=is_dram_counted,
@@ -119,6 +120,20 @@ def measure_usage(report: Report, overrides: PeakOverrides = NO_OVERRIDES) -> Us
             is_analytic=np.zeros(len(report), dtype=bool),
             boost_ratio=peaks.sm_clock_hz / peaks.boost_clock_hz,
         )
+
+
+def _uncounted_flop(
+    most: NDArray[np.float64],
+    work: NDArray[np.float64],
+    peak: NDArray[np.float64],
+    duration_ns: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the most that FP16 on CUDA cores can have done uncounted [FLOP]. Shape (n,)."""
+    row = INDEX["fp16"]
+    is_out = ~np.isnan(work[row]) | (most[row] <= INACTIVE) | np.isnan(duration_ns)
+    with np.errstate(invalid="ignore"):
+        flop = most[row] * peak[row] * duration_ns * 1e-9
+    return np.where(is_out, 0.0, np.where(np.isnan(flop), np.inf, flop))
 
 
 def _fractions(

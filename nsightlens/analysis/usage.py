@@ -104,6 +104,9 @@ class Usage:
         (F, n).
     has_flop_counts
         FP64, FP32 and tensor work was counted, wherever these pipes were active. Shape (n,).
+    uncounted_flop
+        [FLOP] The most that FP16 on CUDA cores can have done where it was not counted; zero where
+        it was, infinite where nothing bounds it. Shape (n,).
     dram_ns
         [ns] Time for DRAM bytes, counted where they were; NaN where unknown. Shape (n,).
     dram_percent_ns
@@ -135,6 +138,7 @@ class Usage:
     flop_high_ns: NDArray[np.float64]
     flop_most_ns: NDArray[np.float64]
     has_flop_counts: NDArray[np.bool_]
+    uncounted_flop: NDArray[np.float64]
     dram_ns: NDArray[np.float64]
     dram_percent_ns: NDArray[np.float64]
     is_dram_counted: NDArray[np.bool_]

@@ -171,11 +171,35 @@ def test_a_group_with_some_dram_measured_does_not_say_that_none_was() -> None:
     assert "DRAM was not measured in every launch" in reason
 
 
-def test_fp16_that_was_not_counted_is_missing_from_the_intensity() -> None:
-    """The fma pipe was active for 6 %, and FP16 is part of it."""
-    work = flop_counts(fp32=3e9, fp16=None) | tensor_counts()
-    reason = label_of(parts(dram=92, fma=6, issue=20), dram_bytes(0.92), work)["reason"]
-    assert "0.973 FLOP/B without FP16 on CUDA cores lies left" in reason
+@pytest.mark.parametrize(
+    ("fp32", "bf16", "fp16", "fma", "intensity"),
+    [
+        (3e9, 0.0, None, 6, None),
+        (0.0, 0.0, None, 60, None),
+        (0.0, 0.0, None, 0.04, 0.0),
+        (0.0, 0.3 * TENSOR_PEAK * MS, None, 6, pytest.approx(78.9, abs=0.1)),
+        (3e9, 0.0, 0.0, 6, pytest.approx(0.973, abs=0.001)),
+    ],
+)
+def test_there_is_no_intensity_where_fp16_that_was_not_counted_can_matter(
+    fp32: float, bf16: float, fp16: float | None, fma: float, intensity: float | None
+) -> None:
+    """It is part of the fma pipe: 6 % of its peak are twice the FP32 and 3 % of the tensor work."""
+    work = flop_counts(fp32=fp32, fp16=fp16) | tensor_counts(bf16=bf16)
+    busy = parts(dram=92, fma=fma, issue=65, tensor=30 if bf16 else 0)
+    report = report_of(launch(busy, dram_bytes(0.92), work))
+    result = classify(report)
+    (label,) = result.labels.to_pylist()
+    assert (label["bound"], label["roofline_bound"]) == ("memory", "memory")
+    assert label["evidence"] == ("throughput" if intensity is None else "counters")
+    assert label["confidence"] == "high"
+    (roofline,) = (row for row in result.rooflines.to_pylist() if row["level"] == "dram")
+    names = ("flop_count", "attainable_flop_per_s", "achieved_flop_per_s")
+    assert {roofline[name] is None for name in names} == {intensity is None}
+    for row in (label, roofline):
+        assert row["arithmetic_intensity_flop_per_byte"] == intensity
+    # Where FP32 needs as much time as FP16 can have needed, its ridge is the nearest.
+    assert (label["ridge_point_flop_per_byte"] is None) == (intensity is None and fp32 == 0)
 
 
 @pytest.mark.parametrize(("fp32", "side"), [(0.5, "right"), (0.49995, "left")])

@@ -252,7 +252,7 @@ def test_a_folder_stands_for_the_reports_in_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_text_says_how_to_name_it(tmp_path: Path) -> None:
-    """Text of ncu is not looked for in a folder, where other CSV lies; the error says what to do."""
+    """It is not looked for there, where other text lies; the error says what to do."""
     (tmp_path / "run.csv").write_text("text")
     (tmp_path / "run2.csv").write_text("text")
     told: list[str] = []
