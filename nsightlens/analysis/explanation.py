@@ -19,8 +19,7 @@ from nsightlens.analysis.find_launch import find_launch
 from nsightlens.analysis.lacking import Lack, lacking
 from nsightlens.analysis.quantities import Quantities
 from nsightlens.analysis.stall_meanings import kind_of, stall_meaning
-from nsightlens.kernels import parse_kernel_name
-from nsightlens.kernels.model import USER_RULE
+from nsightlens.kernels.parse import parse_launch_kernel
 from nsightlens.report import rows_of_launches
 
 if TYPE_CHECKING:
@@ -200,12 +199,8 @@ def _plain(value: Any) -> Any:
 
 
 def _kernel(launch: dict[str, Any], rules: UserRules | None) -> KernelName | None:
-    """Return what the most telling spelling of the name says."""
-    spellings = ("kernel_demangled_name", "kernel_mangled_name", "kernel_name")
-    parsed = [parse_kernel_name(launch[name], rules) for name in spellings if launch[name]]
-    by_user = [one for one in parsed if one.rule.startswith(USER_RULE)]
-    telling = [one for one in parsed if one.family != "other"]
-    return next(iter(by_user + telling + parsed), None)
+    spellings = ("kernel_demangled_name", "kernel_name", "kernel_mangled_name")
+    return parse_launch_kernel(*[launch[name] for name in spellings], rules)
 
 
 def _session(report: Report, launch: dict[str, Any]) -> dict[str, Any]:

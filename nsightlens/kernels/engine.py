@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.kernels.fields import Fields, built_for, fields_of, unnamed_types
-from nsightlens.kernels.model import KernelName
+from nsightlens.kernels.model import USER_RULE, KernelName
 from nsightlens.kernels.rule import Rule, pattern_of
 from nsightlens.kernels.rulebook import Candidate, named_groups, regex
 from nsightlens.kernels.shorten import LONGEST, short_name
@@ -193,7 +193,8 @@ def described(name: str, short: str, rule: Rule, fields: Fields) -> KernelName:
 
 
 def _missing(rule: Rule) -> str:
-    if rule.family != "other":
+    # What a user calls other is settled: no word is missing.
+    if rule.family != "other" or rule.id.startswith(USER_RULE):
         return ""
     return NO_RULE.note if rule.subtype in {"", "unknown"} else _NO_FAMILY
 

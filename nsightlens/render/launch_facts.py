@@ -43,7 +43,8 @@ def _kernel(one: Explanation) -> str:
             f"built for {kernel.arch}" if kernel.arch else "",
         ]
     said = ", ".join(word for word in words if word)
-    if kernel is not None and kernel.family == "other" and kernel.note:
+    # Labels may follow rules of the user's that this explanation was not given.
+    if kernel is not None and kernel.note and kernel.family == label["family"] == "other":
         said += f" ({kernel.note})"
     return said
 

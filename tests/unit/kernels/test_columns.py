@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from nsightlens.kernels import (
     parse_launch_kernels,
     user_rules_of,
 )
+from nsightlens.kernels.parse import parse_launch_kernel
 from nsightlens.worker import WorkerDiedError
 
 if TYPE_CHECKING:
@@ -70,6 +72,19 @@ def test_the_most_telling_spelling_of_a_launch_decides() -> None:
     )
     families = ["norm", "softmax_sampling", "gemm", "activation", "other"]
     assert table["family"].to_pylist() == families
+
+
+def test_one_launch_is_read_as_many_are() -> None:
+    """By the same spelling, whichever of them a rule of the user's or a built-in one knows."""
+    names = (None, "ours", "step", "void rms_norm<4>(float*)", "softmax_kernel", "_Z4oursv")
+    launches = list(product(names, repeat=3))
+    columns = [pa.array(column) for column in zip(*launches, strict=True)]
+    for rules in (None, user_rules_of([{"id": "mine", "name": ".*ours", "family": "other"}])):
+        table = parse_launch_kernels(*columns, rules=rules).select(["short_name", "rule"])
+        for launch, row in zip(launches, table.to_pylist(), strict=True):
+            one = parse_launch_kernel(*launch, rules)
+            found = {"short_name": one and one.short_name, "rule": one and one.rule}
+            assert found == row, launch
 
 
 def test_a_result_without_a_name_has_a_family_and_no_short_name() -> None:

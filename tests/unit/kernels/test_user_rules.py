@@ -87,6 +87,14 @@ def test_a_rule_by_words_finds_what_a_vehicle_carries() -> None:
     assert parse_kernel_name("void lib::zap::run<4>(int)", rules).rule == "user.zap"
 
 
+def test_what_a_user_calls_other_lacks_no_word() -> None:
+    """A note of such a rule is the user's, or there is none."""
+    name, rule = "a_zap_b", _rule(name="a_zap_.*", family="other")
+    assert parse_kernel_name(name, user_rules_of([rule])).note == ""
+    assert parse_kernel_name(name, user_rules_of([{**rule, "note": "ours"}])).note == "ours"
+    assert parse_kernel_name("qqq").note != ""
+
+
 def test_the_first_rule_that_fits_decides() -> None:
     """Whether it goes by the name or by words."""
     by_name = _rule(id="name", name="a_zap_.*")

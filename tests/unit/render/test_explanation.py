@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from support.reports import (
 from nsightlens import explain, open_report
 from nsightlens.analysis.explanation import Stall
 from nsightlens.example import path
+from nsightlens.kernels import parse_kernel_name
 from nsightlens.render.explanation import (
     ExplanationView,
     explanation_markdown,
@@ -164,3 +166,11 @@ def test_markdown_has_every_roof_and_every_step(example: Report) -> None:
         assert f"`{row['resource']}`" in page
     assert page.count("\n- ") >= len(one.steps)
     assert "## Worth trying" in page or not one.advice
+
+
+def test_what_a_name_lacks_is_said_only_of_a_family_that_is_open(example: Report) -> None:
+    """The label may have its family from a rule that the explanation was not given."""
+    unread = replace(explain(example, 0), kernel=parse_kernel_name("qqq"))
+    for family, is_said in (("other", True), ("norm", False)):
+        page = _page(replace(unread, label={**unread.label, "family": family}))
+        assert ("(no word of the name says" in page) == is_said
