@@ -200,7 +200,7 @@ def _plain(value: Any) -> Any:
 
 def _kernel(launch: dict[str, Any], rules: UserRules | None) -> KernelName | None:
     spellings = ("kernel_demangled_name", "kernel_name", "kernel_mangled_name")
-    return parse_launch_kernel(*[launch[name] for name in spellings], rules)
+    return parse_launch_kernel(*[launch[name] for name in spellings], rules=rules)
 
 
 def _session(report: Report, launch: dict[str, Any]) -> dict[str, Any]:

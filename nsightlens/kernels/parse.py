@@ -58,6 +58,7 @@ def parse_launch_kernel(
     demangled: str | None,
     function_name: str | None,
     mangled: str | None,
+    *,
     rules: UserRules | None = None,
 ) -> KernelName | None:
     """Say what the kernel of one launch is; `columns.parse_launch_kernels` gives the same of many.

@@ -82,7 +82,7 @@ def test_one_launch_is_read_as_many_are() -> None:
     for rules in (None, user_rules_of([{"id": "mine", "name": ".*ours", "family": "other"}])):
         table = parse_launch_kernels(*columns, rules=rules).select(["short_name", "rule"])
         for launch, row in zip(launches, table.to_pylist(), strict=True):
-            one = parse_launch_kernel(*launch, rules)
+            one = parse_launch_kernel(*launch, rules=rules)
             found = {"short_name": one and one.short_name, "rule": one and one.rule}
             assert found == row, launch
 
