@@ -242,3 +242,9 @@ def test_it_shows_itself_as_text_and_in_a_notebook(report: Report) -> None:
     html = one._repr_html_()
     assert "<script" not in html
     assert "&lt;" in html or "<" not in text
+
+
+def test_the_evidence_says_what_was_left_out_of_counted_work(report: Report) -> None:
+    """FP16 on CUDA cores was not counted, and an eighth of the tensor work at the most."""
+    (step,) = (step for step in explain(report, GEMM).steps if step.name == "evidence")
+    assert "all operations were counted, but for a few of FP16 on CUDA cores" in step.text
