@@ -206,6 +206,8 @@ def _roofline(label: Row, dram: Row) -> str:
     )
     answer = label["roofline_bound"]
     if intensity is None or ridge is None:
+        if answer == "unknown" and dram.get("level_bytes") and not dram["peak_bytes_per_s"]:
+            return "classical roofline: the peaks of the GPU are not known -> unknown"
         if answer == "unknown":
             return "classical roofline: operations or DRAM bytes were not counted -> unknown"
         return f"classical roofline: by percentages and bounds of the operations -> {answer}"

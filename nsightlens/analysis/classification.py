@@ -35,7 +35,7 @@ from nsightlens.devices import peak_overrides
 from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import PeaksWarning
 from nsightlens.kernels.user_rules import as_user_rules
-from nsightlens.report import data_frame
+from nsightlens.report import check_report, data_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +113,11 @@ class Classification:
         ------
         MissingExtraError
             pandas is not installed.
+        ValueError
+            There is no such table.
         """
+        if table not in (names := ("labels", "resources", "rooflines")):
+            raise ValueError(f"table must be one of {', '.join(names)}, not {table!r}")
         return data_frame(getattr(self, table), "Classification.to_pandas()")
 
 
@@ -152,6 +156,8 @@ def classify(
 
     Raises
     ------
+    TypeError
+        ``report`` is none, such as the name of a file.
     ValueError
         ``by`` is none of the three.
     UnknownDeviceError
@@ -164,6 +170,7 @@ def classify(
     >>> from nsightlens import classify, open_report
     >>> labels = classify(open_report("report.ncu-rep")).labels  # doctest: +SKIP
     """
+    check_report(report)
     if by not in ("launch", "kernel", "family"):
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
     # A number that cannot be, from a damaged file, becomes NaN or infinity: unknown.

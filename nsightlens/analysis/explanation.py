@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ from nsightlens.analysis.lacking import Lack, lacking
 from nsightlens.analysis.quantities import Quantities
 from nsightlens.analysis.stall_meanings import kind_of, stall_meaning
 from nsightlens.kernels.parse import parse_launch_kernel
-from nsightlens.report import rows_of_launches
+from nsightlens.report import check_report, rows_of_launches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,9 +116,9 @@ class Explanation:
 
 def explain(
     report: Report,
-    launch: int | str | None = None,
+    launch: SupportsIndex | str | pa.Scalar | None = None,
     *,
-    nth: int | None = None,
+    nth: SupportsIndex | None = None,
     classification: Classification | None = None,
 ) -> Explanation:
     """Explain one launch of a report: what it is, its label, and the arithmetic behind it.
@@ -128,8 +128,9 @@ def explain(
     report
         The report.
     launch
-        Its ``launch_id``; its ``key`` in the labels; or a text or regular expression to be found
-        in its kernel's names. ``None`` where the report has only one.
+        Its ``launch_id``, also as a number of NumPy or Arrow; its ``key`` in the labels; or a text
+        or regular expression to be found in its kernel's names. ``None`` where the report has only
+        one.
     nth
         Of several launches that match, which one, from 1 in the order of the report.
     classification
@@ -147,6 +148,8 @@ def explain(
         No launch matches.
     AmbiguousLaunchError
         Several do, and ``nth`` does not say which.
+    TypeError
+        ``report`` is none, or ``launch`` or ``nth`` cannot name a launch.
     ValueError
         ``classification`` is not one of the launches of this report.
 
@@ -155,6 +158,7 @@ def explain(
     >>> from nsightlens import explain, open_report
     >>> print(explain(open_report("report.ncu-rep"), 0).text())  # doctest: +SKIP
     """
+    check_report(report)
     found = classify(report) if classification is None else classification
     if found.by != "launch" or len(found) != len(report):
         raise ValueError("classification must have one row per launch of the report")

@@ -10,7 +10,7 @@ from nsightlens.cli import arguments
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import filtered, find, has_filters, load, passing
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
-from nsightlens.cli.peaks import add_peaks, check_peaks, classified
+from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,6 +184,7 @@ def _text(args: argparse.Namespace, report: Report, labels: pa.Table, order: Seq
         reasons=args.reasons,
         warnings=report.warnings,
         remedy=_remedy(labels, args.reports),
+        named_device=named_device(args),
         next_commands=_next_commands(args, labels),
     )
     return classification_text(view, chosen_style(args))

@@ -45,12 +45,17 @@ class ExitCodeRow(NamedTuple):
 
 
 TABLE = (
-    ExitCodeRow(ExitCode.OK, "Done. Also for a sound report without launches.", ()),
+    ExitCodeRow(
+        ExitCode.OK,
+        "Done. Also for a sound report without launches, but for `explain`, which needs one.",
+        (),
+    ),
     ExitCodeRow(ExitCode.CHECK_FAILED, "Reserved for a check that did not pass.", ()),
     ExitCodeRow(
         ExitCode.USAGE,
-        "The command line cannot be understood, no launch passes the filters, a GPU is not known, "
-        "or a file of settings cannot be used.",
+        "The command line cannot be understood, no launch passes the filters, there is none to "
+        "explain or it is not clear which, a GPU is not known, or a file of settings cannot be "
+        "used.",
         (errors.FilterError, errors.UnknownDeviceError, errors.SettingsFileError),
     ),
     ExitCodeRow(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import arguments
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
-from nsightlens.cli.peaks import add_peaks, check_peaks, classified
+from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
 from nsightlens.cli.talk import tell
 from nsightlens.errors import AmbiguousLaunchError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
 
     from nsightlens.analysis.explanation import Explanation
@@ -50,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "regular expression found in the kernel's short, full or mangled name. May be left out "
         "where there is only one launch",
     )
+    # Whoever names several reports learns what is taken, not only what is left over.
+    parser.add_argument("others", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument(
         "--nth",
         metavar="N",
@@ -64,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain the launch."""
+    if args.others:
+        given = [*args.reports, args.launch, *args.others]
+        args.parser.error(
+            f"explain takes one REPORT, or a folder, and one LAUNCH, not {len(given)} arguments"
+        )
     from nsightlens.analysis.explanation import explain
 
     found = find(args)
@@ -106,7 +113,7 @@ def _pieces(args: argparse.Namespace, loaded: Loaded, explanation: Explanation) 
     )
 
     form = chosen_format(args)
-    view = ExplanationView(explanation, full_names=args.full_names)
+    view = ExplanationView(explanation, args.full_names, named_device(args))
     if form == "table":
         return [explanation_text(view, chosen_style(args))]
     if form == "markdown":

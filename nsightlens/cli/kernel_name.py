@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
 from pathlib import Path
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _readings(args: argparse.Namespace) -> Iterable[str]:
-    names: Iterable[str] = args.names or _lines(args.file)
+    names: Iterable[str] = map(_typed, args.names) if args.names else _lines(args.file)
     if args.escaped:
         from nsightlens.kernels.agreement import unescaped
 
@@ -210,6 +211,20 @@ def _lines(path: str) -> Iterator[str]:
         raise ReportNotFoundError(f"{path}: {error.strerror or error}.") from error
 
 
+def _typed(name: str) -> str:
+    """Return a name from the command line; bytes that are not UTF-8 stand there as in a file."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(name)
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            say("warning", _not_utf8("the command line", 0, raw[error.start]))
+        return raw.decode(errors="backslashreplace")
+    return name
+
+
 def _decoded(path: str, file: IO[bytes]) -> Iterator[str]:
     is_told = False
     try:
@@ -232,7 +247,8 @@ def _decoded(path: str, file: IO[bytes]) -> Iterator[str]:
 
 
 def _not_utf8(path: str, number: int, byte: int) -> str:
+    place = f"{path}: line {number}" if number else path
     return (
-        f"{path}: line {number}: the byte \\x{byte:02x} is not UTF-8. "
+        f"{place}: the byte \\x{byte:02x} is not UTF-8. "
         r"Bytes that are not are shown as \xNN."
     )

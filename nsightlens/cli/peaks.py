@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nsightlens.analysis.classification import By, Classification
     from nsightlens.report import Report
 
-__all__ = ["add_peaks", "check_peaks", "classified"]
+__all__ = ["add_peaks", "check_peaks", "classified", "named_device"]
 
 
 def add_peaks(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +54,15 @@ def check_peaks(args: argparse.Namespace) -> None:
     from nsightlens.devices import peak_overrides
 
     peak_overrides(args.device, args.peaks)
+
+
+def named_device(args: argparse.Namespace) -> str:
+    """Return the product that ``--device`` names, "" for none."""
+    if args.device is None:
+        return ""
+    from nsightlens.devices.overrides import named_product
+
+    return named_product(args.device).name
 
 
 def classified(args: argparse.Namespace, report: Report, by: By) -> Classification:

@@ -49,7 +49,8 @@ _OUTPUT = """\
 - Where several reports are given and some cannot be read, the others are shown, each bad one is
   named on stderr, and the exit code is that of the first bad one.
 - A sound report without launches is told on stderr; the result is empty and the exit code 0. Where
-  launches exist and none passes the filters, that is an error (exit code 2).
+  launches exist and none passes the filters, that is an error (exit code 2), and so is `explain`
+  of a report that holds none.
 """
 
 _COLUMNS = """\
@@ -58,8 +59,8 @@ _COLUMNS = """\
 A column is shown where it says something: `batch` only if a batch size is known, `evidence` and
 `confidence` only if some row has not the best one, `GPU`, `device` and `process` only if there are
 several in one report. Where the line is too short, kernel names give up their template arguments,
-then their middle, and whole columns are left out, the last of these first; of groups the `family` that
-they are made by always stays:
+then their middle, and whole columns are left out, the last of these first (of groups, the `family`
+that they are made by stays):
 """
 
 _JSON = """\

@@ -27,7 +27,8 @@ def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
     Parameters
     ----------
     names
-        String or dictionary column, as `pyarrow.Array` or `pyarrow.ChunkedArray`.
+        Strings: a column as `pyarrow.Array` or `pyarrow.ChunkedArray`, also of a dictionary, or
+        any sequence of texts, such as a list, a NumPy array or a column of pandas.
     rules
         Rules to be asked before the built-in ones; see `nsightlens.kernels.read_user_rules`.
 
@@ -36,6 +37,11 @@ def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
     pyarrow.Table
         One row per input, with dictionary columns ``short_name``, ``family``, ``subtype``,
         ``phase``, ``dtypes`` (joined by ``,``) and ``rule``; null where the name is null.
+
+    Raises
+    ------
+    TypeError
+        There are no texts in it.
 
     Examples
     --------
@@ -60,9 +66,27 @@ def parse_kernel_names(names: Any, rules: UserRules | None = None) -> pa.Table:
 
 
 def _encoded(names: Any) -> Any:
+    if not isinstance(names, (pa.Array, pa.ChunkedArray)):
+        names = _column(names)
     if isinstance(names, pa.ChunkedArray):
         names = names.unify_dictionaries().combine_chunks()
+    kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
+    if pa.types.is_null(kind):
+        names = names.cast(pa.string())
+    elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise TypeError(f"names of kernels are texts, not a column of {kind}")
     return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
+
+
+def _column(names: Any) -> Any:
+    # A text is a sequence of texts too, of its letters.
+    if isinstance(names, str):
+        raise TypeError("names of kernels are a sequence: parse_kernel_name takes a single one")
+    try:
+        return pa.array(list(names), pa.string())
+    except (TypeError, pa.ArrowException) as error:
+        kind = type(names).__name__
+        raise TypeError(f"names of kernels are a sequence of texts or None, not {kind}") from error
 
 
 def parse_launch_kernels(

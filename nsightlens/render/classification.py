@@ -51,6 +51,8 @@ class ClassificationView(NamedTuple):
         Where to read what to do about rows whose bound is unknown; "" for nowhere.
     next_commands
         What a reader may want to run next, as (command, what it does).
+    named_device
+        The product whose peaks were taken in place of the GPUs of the reports; "" for none.
     """
 
     labels: pa.Table
@@ -62,6 +64,7 @@ class ClassificationView(NamedTuple):
     warnings: Sequence[str] = ()
     remedy: str = ""
     next_commands: Sequence[tuple[str, str]] = ()
+    named_device: str = ""
 
 
 def classification_text(view: ClassificationView, style: Style) -> str:
@@ -154,7 +157,7 @@ def _sections(
 ) -> list[tuple[list[str], list[int]]]:
     """Return each heading with the rows below it."""
     if len(view.reports) == 1:
-        return [(_report_heading(view.reports[0], every), list(range(len(rows["key"]))))]
+        return [(_report_heading(view, view.reports[0], every), list(range(len(rows["key"]))))]
     if view.by != "launch" or not columns.in_report_order(rows):
         return [(_common_heading(view, every), list(range(len(rows["key"]))))]
     of_report: dict[str, list[int]] = {}
@@ -165,7 +168,7 @@ def _sections(
     for fact in view.reports:
         if fact.report in of_report or view.shown is None:
             part = {name: [v[i] for i in counts.get(fact.report, [])] for name, v in every.items()}
-            sections.append((_report_heading(fact, part), of_report.get(fact.report, [])))
+            sections.append((_report_heading(view, fact, part), of_report.get(fact.report, [])))
     return sections
 
 
@@ -176,8 +179,10 @@ def _rows_of_report(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[int]]:
     return found
 
 
-def _report_heading(fact: facts.ReportFacts, rows: Mapping[str, Sequence[Any]]) -> list[str]:
-    parts = [plain(fact.report), _names(fact.device_names)]
+def _report_heading(
+    view: ClassificationView, fact: facts.ReportFacts, rows: Mapping[str, Sequence[Any]]
+) -> list[str]:
+    parts = [plain(fact.report), _names(fact.device_names), *_peaks_of(view)]
     if fact.ncu_version:
         parts.append(f"ncu {plain(fact.ncu_version)}")
     return [*parts, *_amounts(rows)]
@@ -187,7 +192,11 @@ def _common_heading(view: ClassificationView, rows: Mapping[str, Sequence[Any]])
     devices = dict.fromkeys(name for fact in view.reports for name in fact.device_names)
     named = _names(list(devices))
     reports = numbers.counted(len(view.reports), "report")
-    return [reports, named, *_amounts(rows)]
+    return [reports, named, *_peaks_of(view), *_amounts(rows)]
+
+
+def _peaks_of(view: ClassificationView) -> list[str]:
+    return [f"peaks of {view.named_device}"] if view.named_device else []
 
 
 def _names(devices: Sequence[str]) -> str:

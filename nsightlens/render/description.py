@@ -42,6 +42,8 @@ def _facts(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "size", numbers.byte_count(row["size_bytes"])
     yield "collected", _collected(row)
     yield "GPU", ", ".join(_device(device) for device in row["devices"]) or "not stated"
+    if row["launch_count"] and not all(device["device_name"] for device in row["devices"]):
+        yield "peaks", "need the name of the GPU: classify and explain take --device NAME"
     yield "clocks", _clocks(row["clock_control"])
     yield "replay", row["replay_mode"] or "not stated"
     for process in row["processes"]:

@@ -14,6 +14,7 @@ from nsightlens.render.grid import indented, wrap
 from nsightlens.render.launch_facts import identity_facts, measured_facts
 from nsightlens.render.markdown import code, escaped
 from nsightlens.render.style import cell_width, plain, shorten_middle
+from nsightlens.tables import FLOP_COUNT_COLUMNS
 from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
@@ -47,10 +48,13 @@ class ExplanationView(NamedTuple):
         The launch.
     full_names
         Show the whole name of the kernel, however long.
+    named_device
+        The product whose peaks were taken in place of the report's GPU; "" for none.
     """
 
     explanation: Explanation
     full_names: bool = False
+    named_device: str = ""
 
 
 def explanation_text(view: ExplanationView, style: Style) -> str:
@@ -70,7 +74,7 @@ def explanation_text(view: ExplanationView, style: Style) -> str:
     """
     one = view.explanation
     parts = [
-        [*_title_lines(view, style), *_fact_lines(identity_facts(one), style)],
+        [*_title_lines(view, style), *_fact_lines(_identity(view), style)],
         _verdict_lines(one, style),
         _section("numbers", _fact_lines(measured_facts(one), style), style),
         _roof_lines(one, style),
@@ -78,6 +82,7 @@ def explanation_text(view: ExplanationView, style: Style) -> str:
         _stall_lines(one, style),
         _section("worth trying", list(_advice_lines(one, style)), style),
         _lack_lines(one, style),
+        _section("to have peaks", indented(_peaks_wanted(one), style, 2), style),
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
@@ -272,15 +277,39 @@ def _lack_lines(one: Explanation, style: Style) -> list[str]:
     return _section("to be surer, collect again with", lines, style)
 
 
+def _identity(view: ExplanationView) -> list[tuple[str, str]]:
+    found = identity_facts(view.explanation)
+    if not view.named_device:
+        return found
+    place = [label for label, _ in found].index("GPU") + 1
+    return [*found[:place], ("peaks", f"of {view.named_device}, as named"), *found[place:]]
+
+
+def _peaks_wanted(one: Explanation) -> str:
+    """Say how to name the GPU, where work was counted and no peak is known to hold it against."""
+    launch = one.launch
+    has_work = bool(launch["dram_bytes"] or any(launch[name] for name in FLOP_COUNT_COLUMNS))
+    if launch["device_name"] is not None or one.label["peak_source"] is not None or not has_work:
+        return ""
+    return (
+        "The report does not name its GPU, whose peaks are needed: add --device NAME (nsightlens "
+        "devices lists them), or --peaks FILE with measured ones."
+    )
+
+
 def _command_lines(lack: Lack, style: Style) -> Iterator[str]:
     """Yield options that can be copied whole: a line that goes on ends in a backslash."""
+    options = [f" --section {section}" for section in lack.sections]
+    pad = " " * 7
     line = "    ncu"
-    for section in lack.sections:
-        option = f" --section {section}"
-        if len(line) + len(option) + 2 > style.width and line.strip():
-            yield f"{line} \\"
-            line = "       "
-        line += option
+    for option in options:
+        # Where an option does not fit in a line of its own, its value stands in the next.
+        is_long = len(pad) + len(option) + 2 > style.width
+        for word in option.replace(" ", "\n ").split("\n")[1:] if is_long else [option]:
+            if len(line) + len(word) + 2 > style.width and line.strip():
+                yield f"{line} \\"
+                line = pad if len(pad) + len(word) + 2 <= style.width else ""
+            line += word if line else word.lstrip()
     yield line
 
 
@@ -291,7 +320,7 @@ def explanation_markdown(view: ExplanationView) -> str:
     name = one.launch["kernel_demangled_name"]
     if name and name != one.label["kernel"]:
         lines += [code(name), ""]
-    lines += _markdown_facts([*identity_facts(one), *measured_facts(one)])
+    lines += _markdown_facts([*_identity(view), *measured_facts(one)])
     lines += ["", f"**{escaped(verdict(one))}** {escaped(_reason(one))}", ""]
     if one.resources:
         lines += ["| resource | of peak | work / peak | peak from |", "| --- | ---: | --- | --- |"]
@@ -310,6 +339,8 @@ def explanation_markdown(view: ExplanationView) -> str:
         if lack.is_countable
     ]
     lines += _markdown_list("To be surer, collect again", lacks, is_markdown=True)
+    wanted = _peaks_wanted(one)
+    lines += _markdown_list("To have peaks", [wanted] if wanted else [])
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -161,7 +161,7 @@ def arrange(columns: Sequence[GridColumn], width: int, indent: int = 0) -> Layou
     for i in ranked:
         wanted = taken + GAP + _least(columns[i], comfortable=True)
         if chosen and columns[i].importance < _ESSENTIAL and wanted > room:
-            # Where one does not fit, none of less importance takes its place: the order is promised.
+            # None of less importance takes the place of one that does not fit.
             break
         chosen.add(i)
         taken = wanted

@@ -5,6 +5,7 @@ Works on columns as Python sequences, one entry per row of the table; nothing is
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +34,10 @@ class BoundShare(NamedTuple):
 
 
 class UnknownReason(NamedTuple):
-    """One reason for the bound ``unknown`` and the number of launches that have it."""
+    """One reason for the bound ``unknown`` and the number of launches that have it.
+
+    Numbers in which these launches differ are written N.
+    """
 
     reason: str
     launch_count: int
@@ -83,9 +87,21 @@ def _share(family: str, times: Counter[str], counts: Counter[str]) -> BoundShare
 def unknown_reasons(rows: Mapping[str, Sequence[Any]]) -> list[UnknownReason]:
     """Return why rows are unknown, the commonest first."""
     counts: Counter[str] = Counter()
+    texts: dict[str, set[str]] = defaultdict(set)
     for bound, reason, count in zip(
         rows["bound"], rows["reason"], rows["launch_count"], strict=True
     ):
         if (bound or "unknown") == "unknown":
-            counts[reason or "no reason was given"] += count or 0
-    return [UnknownReason(reason, count) for reason, count in counts.most_common()]
+            text = reason or "no reason was given"
+            # Launches that differ in numbers only are unknown for one reason.
+            kind = _NUMBER.sub("N", text)
+            counts[kind] += count or 0
+            texts[kind].add(text)
+    return [
+        UnknownReason(kind if len(texts[kind]) > 1 else min(texts[kind]), count)
+        for kind, count in counts.most_common()
+    ]
+
+
+_NUMBER = re.compile(r"(?<![\w.:-])\d[\d,]*(\.\d+)?(?![\w.:-]|\.\w)")
+"""A number that is no part of a name, such as 39 in ``39 %``."""

@@ -17,7 +17,7 @@ from support.rooflines import (
 from support.stores import FAILED, report_of
 
 from nsightlens import tables
-from nsightlens.analysis import classify
+from nsightlens.analysis import classify, explain, select
 
 WORK = flop_counts(fp32=0.1 * FP32_PEAK * 1e-3) | tensor_counts()
 
@@ -35,6 +35,21 @@ def test_the_tables_have_their_schemas(by: Any) -> None:
             tables.schema_of(tables.ROOFLINES), check_metadata=True
         )
         assert result.by == by
+
+
+@pytest.mark.parametrize("function", [classify, explain, select])
+def test_the_name_of_a_file_is_no_report(function: Any) -> None:
+    """It is the first thing that anybody tries: the error says how to open it."""
+    with pytest.raises(TypeError, match=r"a Report is needed, not str: .* nsightlens\.open_report"):
+        function("report.ncu-rep")
+
+
+def test_a_table_that_is_none_is_told_with_those_that_there_are() -> None:
+    """Not that an attribute is missing."""
+    result: Any = classify(report_of())
+    for name in ("foo", "warnings", "by"):
+        with pytest.raises(ValueError, match="one of labels, resources, rooflines, not"):
+            result.to_pandas(name)
 
 
 def test_another_kind_of_row_is_an_error() -> None:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import jsonschema
-from support.reports import attention_launch, gemm_launch, write_report
+import pytest
+from support.reports import attention_launch, gemm_launch, write_empty_report, write_report
 
 from nsightlens.render.json_schema import published
 
@@ -70,6 +71,33 @@ def test_what_is_not_there_is_an_error_of_usage(run: CommandLine) -> None:
     assert (done.code, done.out) == (2, "")
     assert "no launch matches 'absent'. The report has" in done.err
     assert run("explain", "none.ncu-rep", "0").code == 2
+
+
+def test_one_report_and_one_launch_are_taken(run: CommandLine) -> None:
+    """Whoever names two reports learns so, and not that a number is not understood."""
+    done = run("explain", "all.ncu-rep", "all.ncu-rep", "0")
+    assert (done.code, done.out) == (2, "")
+    assert "explain takes one REPORT, or a folder, and one LAUNCH, not 3 arguments" in done.err
+
+
+@pytest.mark.parametrize("launch", [[], ["0"]])
+def test_a_report_without_launches_has_nothing_to_explain(
+    run: CommandLine, tmp_path: Path, launch: list[str]
+) -> None:
+    """Asked for one launch, an empty page would be no answer."""
+    write_empty_report(tmp_path)
+    done = run("explain", "empty.ncu-rep", *launch)
+    assert (done.code, done.out) == (2, "")
+    assert "the report holds no launch to explain" in done.err
+
+
+def test_the_named_device_stands_beside_that_of_the_report(run: CommandLine) -> None:
+    """Peaks are not of the GPU that the heading names."""
+    words = ("all.ncu-rep", "--device", "nvidia a40")
+    assert "  peaks     of A40, as named\n" in run("explain", *words[:1], "0", *words[1:]).out
+    markdown = run("explain", *words[:1], "0", *words[1:], "-f", "markdown").out
+    assert "| peaks | of A40, as named |" in markdown
+    assert " · peaks of A40 · " in run("classify", *words).out
 
 
 def test_the_suffix_of_the_output_chooses_the_format(run: CommandLine, tmp_path: Path) -> None:

@@ -175,6 +175,15 @@ def test_a_labelled_list_that_is_none_is_diagnosed(run: CommandLine, text: str, 
     assert told in done.err
 
 
+def test_bytes_of_an_argument_that_are_not_utf8_are_told_as_those_of_a_file(
+    run: CommandLine,
+) -> None:
+    """A shell passes them on; Python shows them as signs that are none."""
+    done = run("kernel-name", "rope\udcff_kernel", "-f", "csv")
+    assert r"the command line: the byte \xff is not UTF-8" in done.err
+    assert r"rope\xff_kernel" in done.out
+
+
 def test_every_field_that_is_read_otherwise_is_listed_on_demand(run: CommandLine) -> None:
     """With the field, the label, what was read and the rule; where both sides give it."""
     labelled = f"name\tfamily\tdtypes\ttile\n{NVJET}\tgemm\tfp16\t\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -22,6 +23,34 @@ if TYPE_CHECKING:
     from nsightlens.kernels.model import KernelName
 
 FIELDS = ["short_name", "family", "subtype", "phase", "dtypes", "rule"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["rms_norm_kernel", None],
+        ("rms_norm_kernel", None),
+        np.array(["rms_norm_kernel", None], dtype=object),
+        pa.array(["rms_norm_kernel", None], pa.large_string()),
+    ],
+    ids=["list", "tuple", "numpy", "large"],
+)
+def test_any_sequence_of_texts_is_a_column(names: Any) -> None:
+    """Whoever has a list need not know Arrow."""
+    assert parse_kernel_names(names)["family"].to_pylist() == ["norm", None]
+
+
+def test_a_column_without_any_name_is_one() -> None:
+    """Of no rows, or of nulls alone."""
+    for names in ([], pa.array([]), [None], pa.array([None])):
+        assert set(parse_kernel_names(names)["family"].to_pylist()) <= {None}
+
+
+@pytest.mark.parametrize("names", ["rms_norm", [1], 3, pa.array([1.0])])
+def test_what_holds_no_texts_is_told(names: Any) -> None:
+    """A single text neither: its letters are no names."""
+    with pytest.raises(TypeError, match="names of kernels are"):
+        parse_kernel_names(names)
 
 
 def test_a_column_gives_one_row_per_input() -> None:

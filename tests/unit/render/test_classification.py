@@ -85,7 +85,7 @@ def test_only_the_largest_families_are_listed() -> None:
 
 def test_only_the_commonest_reasons_are_listed() -> None:
     """With a word on how to see the others."""
-    rows = [{**UNKNOWN, "key": f"k{i}", "reason": f"reason {i}"} for i in range(5)]
+    rows = [{**UNKNOWN, "key": f"k{i}", "reason": f"reason {i}"} for i in "abcde"]
     text = classification_text(_view(labels_of(*rows), reasons=False), Style(100))
     assert "unknown: 5 of 5 launches, because" in text
     assert "2 further reasons: --reasons shows the one of each row" in text

@@ -15,13 +15,17 @@ from support.reports import (
     launch_only,
     write_report,
 )
+from support.rooflines import flop_counts
+from support.stores import report_of
 
-from nsightlens import explain, open_report
+from nsightlens import classify, explain, open_report
 from nsightlens.analysis.explanation import Stall
+from nsightlens.analysis.lacking import Lack
 from nsightlens.example import path
 from nsightlens.kernels import parse_kernel_name
 from nsightlens.render.explanation import (
     ExplanationView,
+    _command_lines,
     explanation_markdown,
     explanation_text,
 )
@@ -104,8 +108,8 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, make: object, width:
     """Not even a command: it goes on behind a backslash. From 80 columns on it is one screen."""
     one = explain(open_report(write_report(tmp_path, [make()])))  # type: ignore[operator]
     lines = _page(one, width=width).splitlines()
-    # One option of ncu alone may be wider than a narrow terminal.
-    wide = [line for line in lines if len(line) > width and "--section" not in line]
+    # The name of a section alone may be wider than a narrow terminal.
+    wide = [line for line in lines if len(line) > width and not line.startswith("SpeedOfLight_")]
     assert not wide
     assert len(lines) <= MOST_LINES or width < 80
 
@@ -174,3 +178,33 @@ def test_what_a_name_lacks_is_said_only_of_a_family_that_is_open(example: Report
     for family, is_said in (("other", True), ("norm", False)):
         page = _page(replace(unread, label={**unread.label, "family": family}))
         assert ("(no word of the name says" in page) == is_said
+
+
+def test_a_report_that_does_not_name_its_gpu_asks_for_the_name() -> None:
+    """Work was counted; what is missing is a peak, which no section of ncu collects."""
+    unnamed = report_of({
+        "device__attribute_compute_capability_major": 8,
+        "device__attribute_compute_capability_minor": 9,
+        "gpu__time_duration.sum": 1e6,
+        "dram__bytes_read.sum": 1e8,
+        "dram__bytes_write.sum": 1e7,
+        **flop_counts(fp32=1e9),
+    })  # fmt: skip
+    one = explain(unnamed, 0)
+    page = _page(one, width=80)
+    assert "the peaks of the GPU are not known → unknown" in page
+    assert "to have peaks" in page
+    assert "--device NAME" in explanation_markdown(ExplanationView(one))
+    named = explain(unnamed, 0, classification=classify(unnamed, device="L40S"))
+    assert "to have peaks" not in _page(named, width=80)
+
+
+@pytest.mark.parametrize("width", [56, 60, 64, 80])
+def test_a_command_fits_where_the_name_of_its_section_does(width: int) -> None:
+    """A line that goes on ends in a backslash, and the whole is one command."""
+    sections = ("SpeedOfLight", "SpeedOfLight_HierarchicalTensorRooflineChart", "WarpStateStats")
+    lack = Lack("counters", "to rest on counts", ("x",), sections, ())
+    lines = list(_command_lines(lack, Style(width=width)))
+    assert max(map(len, lines)) <= width
+    words = " ".join(line.removesuffix("\\") for line in lines).split()
+    assert words == ["ncu", *(word for name in sections for word in ("--section", name))]
