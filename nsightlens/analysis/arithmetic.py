@@ -169,7 +169,9 @@ def _unmeasured(launch: Row, side: str) -> str:
     name = {"memory": "memory_throughput_pct", "compute": "sm_throughput_pct"}[side]
     if launch[name] is None:
         return f"{side} not measured"
-    return f"{side} at most {_percent(launch[name] / 100.0)} (its parts were not collected)"
+    # Without a time there is no share of it, whatever was collected.
+    why = "the duration is 0" if launch["duration_ns"] == 0 else "its parts were not collected"
+    return f"{side} at most {_percent(launch[name] / 100.0)} ({why})"
 
 
 def _regime(launch: Row, label: Row) -> str:

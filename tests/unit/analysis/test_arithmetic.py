@@ -30,3 +30,11 @@ def test_what_rounds_to_a_threshold_is_printed_below_it(busy: dict[str, float], 
     """80 % is not between 60 and 80 %."""
     report = report_of(launch(parts(**busy)))
     assert any(said in step.text for step in explain(report, 0).steps)
+
+
+def test_of_a_launch_that_took_no_time_the_duration_is_the_problem() -> None:
+    """Its parts were collected; no share of a time of zero follows from them."""
+    report = report_of(launch(parts(dram=80.0, issue=20.0), duration_ns=0.0))
+    text = " ".join(step.text for step in explain(report, 0).steps)
+    assert "memory at most 80 % (the duration is 0)" in text
+    assert "not collected" not in text
