@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nsightlens.cli.talk import tell
 from nsightlens.cli.terminal import width_of
+from nsightlens.patterns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -237,7 +238,7 @@ def _at_least(text: str, least: int) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number") from None
     if number < least:
         raise argparse.ArgumentTypeError(f"{number} is less than {least}")
     return number

@@ -10,6 +10,7 @@ from nsightlens.cli.exit_codes import ExitCode
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import has_filters, passing
 from nsightlens.errors import FilterError
+from nsightlens.patterns import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,15 +56,20 @@ def _extents(text: str) -> list[tuple[int, int | None]]:
     found = []
     for part in text.split(","):
         first, dash, last = (word.strip() for word in part.partition("-"))
-        if not first.isdecimal() or not (last.isdecimal() or last == ""):
+        if not _is_id(first) or not (_is_id(last) or last == ""):
             raise argparse.ArgumentTypeError(
-                f"{part!r} is no launch id and no range of them: write 3, 10-20 or 7-"
+                f"{quoted(part)} is no launch id and no range of them: write 3, 10-20 or 7-"
             )
         end = None if dash and not last else int(last or first)
         if end is not None and end < int(first):
             raise argparse.ArgumentTypeError(f"{part!r} ends before it begins")
         found.append((int(first), end))
     return found
+
+
+def _is_id(word: str) -> bool:
+    # Beyond ten digits there is no launch, and Python refuses to read thousands of them.
+    return word.isascii() and word.isdecimal() and len(word) <= 10
 
 
 def run(args: argparse.Namespace) -> int:

@@ -57,6 +57,8 @@ def test_launches_are_chosen_by_filters(run: CommandLine) -> None:
         (["--launch", "7-"], 2, "there is no launch 7"),
         (["--launch", "4-3"], 2, "'4-3' ends before it begins"),
         (["--launch", "1,x"], 2, "'x' is no launch id"),
+        (["--launch", "٣"], 2, "'٣' is no launch id"),
+        (["--launch", "9" * 5000], 2, "9...9"),
         (["--launch", "-1"], 2, "--launch"),
         (["--kernel", "none-of-them"], 2, "none of 5 launches passes --kernel none-of-them"),
         (["--launch", "1", "--family", "attention"], 2, "The launches that pass them: 0, 4"),
