@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["expression_of", "is_pattern", "matcher_of", "pattern_of", "quoted"]
+__all__ = ["expression_of", "is_pattern", "matcher_of", "nearest", "pattern_of", "quoted"]
 
 _LONGEST = 60
 """[character] Of what a message repeats: a C++ name may have thousands."""
@@ -99,3 +99,16 @@ def quoted(text: str) -> str:
     """
     half = _LONGEST // 2
     return repr(text if len(text) <= _LONGEST else f"{text[:half]}...{text[-half:]}")
+
+
+def nearest(text: str, known: Collection[str], most: int = 1) -> list[str]:
+    """Return the known texts that somebody may have meant, the nearest first.
+
+    Examples
+    --------
+    >>> nearest("nome", ["name", "source"])
+    ['name']
+    """
+    import difflib  # noqa: PLC0415 - only an error needs it
+
+    return difflib.get_close_matches(text, known, n=most)

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import math
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.devices.tensor_peaks import resource_of_column
 from nsightlens.errors import SettingsFileError
 from nsightlens.metrics.tensor import TENSOR_COLUMNS
+from nsightlens.patterns import nearest
 from nsightlens.toml_files import read_toml
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _check_head(path: str, table: Mapping[str, Any]) -> None:
 def _check_keys(path: str, where: str, table: Mapping[str, Any], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
+            near = nearest(key, known)
             advice = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
             raise SettingsFileError(path, f"{key} is not a known key", advice, where=where)
 
@@ -225,7 +225,7 @@ class _Entry(NamedTuple):
             raise self.error("has no peaks", "Write them below [device.peak_per_s].")
         for resource in table:
             if resource not in CEILING_RESOURCES:
-                near = get_close_matches(resource, CEILING_RESOURCES, n=1)
+                near = nearest(resource, CEILING_RESOURCES)
                 # What begins several of them means none more than another.
                 is_clear = near and not any(one.startswith(resource) for one in CEILING_RESOURCES)
                 known = f"Known are {', '.join(CEILING_RESOURCES)}."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.devices.products import Product, folded_name, products
 from nsightlens.errors import UnknownDeviceError
+from nsightlens.patterns import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,5 +182,5 @@ def _near(wanted: str) -> list[str]:
         for spelling in (*one.driver_names, one.name)
     }
     words = [name for spelling, name in spellings.items() if wanted and wanted in spelling]
-    alike = [spellings[one] for one in get_close_matches(wanted, spellings, n=5, cutoff=0.6)]
+    alike = [spellings[one] for one in nearest(wanted, spellings, 5)]
     return list(dict.fromkeys([*words, *alike]))[:6]

@@ -11,7 +11,6 @@ They are asked before every built-in rule, in their order; `docs/kernel-names.md
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +24,7 @@ from nsightlens.kernels.rule import Rule
 from nsightlens.kernels.rulebook import FirstRule, Rulebook
 from nsightlens.kernels.shorten import SHORT_NAME_FIELDS
 from nsightlens.kernels.words import words_of
-from nsightlens.patterns import expression_of, quoted
+from nsightlens.patterns import expression_of, nearest, quoted
 from nsightlens.toml_files import read_toml
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def user_rules_of(entries: Sequence[Mapping[str, Any]], *, path: str = "kernel r
 def _check_keys(path: str, where: str, table: Mapping[str, Any], known: Collection[str]) -> None:
     for key in table:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
+            near = nearest(key, known)
             advice = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
             raise SettingsFileError(path, f"{key} is not a known key", advice, where=where)
 
@@ -328,5 +327,5 @@ class _Entry(NamedTuple):
 
 
 def _allowed(found: str, known: Sequence[str]) -> str:
-    near = get_close_matches(found, known, n=1)
+    near = nearest(found, known)
     return f"Did you mean {near[0]}?" if near else f"Allowed are {', '.join(known)}."
