@@ -264,6 +264,9 @@ class Frame:
         UnsteadyError
             The name is long, and is read up to the middle of a number.
         """
+        # What is put in for a type of 7 letters has 12.
+        if self._is_cut_elsewhere and len(self.arguments.fill(numbers)) > TYPE_TEXT // 2:
+            raise UnsteadyError
         if not self._keys and length <= TYPE_TEXT:
             return ()
         key: tuple[str | int, ...] = tuple(
@@ -271,8 +274,6 @@ class Frame:
         )
         if length <= TYPE_TEXT:
             return key
-        if self._is_cut_elsewhere:
-            raise UnsteadyError
         key += tuple([numbers[i] for i in self.architectures])
         for template in (self.arguments, self.parameters):
             for end in (TYPE_TEXT, FAMILY_TEXT):

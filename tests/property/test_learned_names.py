@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nsightlens.kernels import user_rules_of
-from nsightlens.kernels.engine import kernel_of
+from nsightlens.kernels.engine import FAMILY_TEXT, kernel_of
+from nsightlens.kernels.fields import TYPE_TEXT
 from nsightlens.kernels.learned import NameReader
 from nsightlens.kernels.rulebook import built_in_rulebook
 from nsightlens.kernels.spelling import spelled
 
 if TYPE_CHECKING:
-    from random import Random
-
     from nsightlens.kernels.rulebook import Rulebook
 
 # Names as libraries and tools spell them; the numbers are drawn anew.
@@ -118,3 +119,26 @@ def test_so_they_are_where_long_names_are_cut(length: int, random: Random) -> No
     tail = "cutlass::bfloat16_t, sm90::Gemm_16x8>(T1)"
     name = f"void cutlass::device_kernel<{padding}{tail}"
     _hold_equal(built_in_rulebook(), name, random)
+
+
+@pytest.mark.parametrize(
+    ("end", "kernel", "last"), [(TYPE_TEXT, "my_gemm", "__half"), (FAMILY_TEXT, "kernel", "Gemm")]
+)
+def test_so_they_are_where_what_decides_stands_at_the_place_of_a_cut(
+    end: int, kernel: str, last: str
+) -> None:
+    """The length of the numbers before it says on which side of the cut it stands."""
+    for length in range(int(0.8 * end), end + 10, 10):
+        padding = ("Shape<128, 64>, " * end)[:length]
+        _hold_equal(built_in_rulebook(), f"void {kernel}<{padding}, {last}>(T1)", Random(length))
+
+
+def test_so_they_are_where_what_stands_for_a_type_moves_the_place_of_the_cut() -> None:
+    """The type of vLLM's cache is put in place of bytes, whose spelling has another length."""
+    for length in range(250, 450, 5):
+        reader, random = NameReader(built_in_rulebook()), Random(length)
+        padding = ("uint8_t, 128, " * length)[:length]
+        for _ in range(8):
+            sizes = re.sub(r"\b\d+", lambda _: random.choice(("7", "777777777")), padding)  # noqa: B023
+            name = f"void a::my_gemm<(vllm::Fp8KVCacheDataType)1, {sizes}, __half>(T1)"
+            assert reader.read_new(name) == kernel_of(name, spelled(name), reader.book)
