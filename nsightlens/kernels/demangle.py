@@ -167,7 +167,7 @@ class MangledFrames:
     """Demangles names that differ only in literals, such as ``Li128E``, once for all of them."""
 
     def __init__(self) -> None:
-        self._formats: dict[tuple[str, ...], str | None] = {}
+        self._formats: dict[str, str | None] = {}
 
     def demangled(self, name: str) -> str:
         """Return the same as the function of this name.
@@ -178,7 +178,8 @@ class MangledFrames:
             A name that begins with ``_Z``.
         """
         pieces = _literal().split(name)
-        frame, literals = tuple(pieces[::2]), tuple(pieces[1::2])
+        # A literal is one whatever its digits, so a text with zeros stands for one frame only.
+        frame, literals = "0".join(pieces[::2]), tuple(pieces[1::2])
         if frame in self._formats:
             form = self._formats[frame]
             return demangled(name) if form is None else form % literals

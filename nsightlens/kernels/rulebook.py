@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "FirstRule", "Rulebook", "built_in_rulebook", "named_groups", "regex"]
 
 _REMEMBERED = 65536
+# [character] Longer identifiers are rare, and so many of them would take gigabytes.
+_MEMORABLE = 300
 
 
 class Candidate(NamedTuple):
@@ -73,12 +75,15 @@ class Rulebook:
         self.first = tuple((one, pattern_of(one.rule.words)) for one in first)
         self.rules = (*(one.rule for one in first if not one.name), *rules)
         self._index: dict[str, list[tuple[int, Rule, Pattern]]] | None = None
-        self.candidates: Callable[[str], tuple[Candidate, ...]] = lru_cache(_REMEMBERED)(
-            lambda identifier: self.fitting(
-                identifier, lambda shape: regex(shape).match(identifier)
-            )
-        )
-        """The rules that fit one identifier; see `fitting`."""
+        self._remembered = lru_cache(_REMEMBERED)(self._candidates)
+
+    def candidates(self, identifier: str) -> tuple[Candidate, ...]:
+        """Return the rules that fit one identifier; see `fitting`."""
+        known = len(identifier) <= _MEMORABLE
+        return (self._remembered if known else self._candidates)(identifier)
+
+    def _candidates(self, identifier: str) -> tuple[Candidate, ...]:
+        return self.fitting(identifier, lambda shape: regex(shape).match(identifier))
 
     def _indexed(self) -> dict[str, list[tuple[int, Rule, Pattern]]]:
         index: dict[str, list[tuple[int, Rule, Pattern]]] = {}

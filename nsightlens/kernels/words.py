@@ -53,8 +53,11 @@ _HEADS = (
 _NO_COMPOUNDS = frozenset({*_HEADS, "fbgemm"})
 
 
-@lru_cache(maxsize=65536)
-def _forms(word: str) -> tuple[str, ...]:
+# [character] Longer identifiers are rare, and 65536 of them would take gigabytes.
+_MEMORABLE = 300
+
+
+def _new_forms(word: str) -> tuple[str, ...]:
     """Return a word, the word without its number, and the known word that it ends in."""
     forms = [word]
     stem = word.rstrip(_DIGITS)
@@ -65,7 +68,13 @@ def _forms(word: str) -> tuple[str, ...]:
     return (*forms, *heads)
 
 
-@lru_cache(maxsize=65536)
+_known_forms = lru_cache(maxsize=65536)(_new_forms)
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    return (_known_forms if len(word) <= _MEMORABLE else _new_forms)(word)
+
+
 def words_of(identifier: str) -> tuple[str, ...]:
     """Split an identifier into lower-case words.
 
@@ -78,6 +87,10 @@ def words_of(identifier: str) -> tuple[str, ...]:
     >>> words_of("RMSNormKernel2")
     ('rms', 'norm', 'kernel2', 'rmsnorm', 'kernel')
     """
+    return (_remembered if len(identifier) <= _MEMORABLE else _split)(identifier)
+
+
+def _split(identifier: str) -> tuple[str, ...]:
     plain: list[str] = []
     for found in _WORD.findall(identifier):
         word = found.lower()
@@ -103,3 +116,6 @@ def words_of(identifier: str) -> tuple[str, ...]:
             forms = (*forms, *joined)
         previous = forms
     return (*plain, *extra)
+
+
+_remembered = lru_cache(maxsize=65536)(_split)
