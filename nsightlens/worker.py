@@ -18,11 +18,13 @@ import traceback
 from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from nsightlens.processors import mark_as_worker
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Worker", "WorkerDiedError", "is_worker", "processor_count", "serve"]
+__all__ = ["Worker", "WorkerDiedError", "serve"]
 
 Result = TypeVar("Result")
 
@@ -166,24 +168,9 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-_serving: list[bool] = []
-
-
-def is_worker() -> bool:
-    """Tell whether this is the process of a `Worker`."""
-    return bool(_serving)
-
-
-def processor_count() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def serve() -> None:
     """Do what stdin asks for until it ends: the main function of the process of a `Worker`."""
-    _serving.append(True)
+    mark_as_worker()
     # Ctrl-C reaches every process of a terminal; the caller hears it and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

@@ -6,13 +6,10 @@ itself; where one does not start or is lost, its names are read here.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from threading import Event, local
 from typing import TYPE_CHECKING
 
 from nsightlens.kernels.parse import reader_of
-from nsightlens.worker import Worker, WorkerDiedError, is_worker, processor_count
+from nsightlens.processors import is_worker, processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +45,10 @@ def read_texts(names: Sequence[str], fields: Sequence[str], rules: UserRules | N
     if len(names) < FEW or count < 2 or is_worker():
         found = [_read(part, fields, rules) for part in parts]
     else:
-        found = _read_beside(parts, fields, rules, count)
+        # What starts processes takes longer to import than a short column to read.
+        from nsightlens.kernels.beside import read_beside  # noqa: PLC0415
+
+        found = read_beside(_read, parts, (fields, rules), count)
     return [[text for part in found for text in part[i]] for i in range(len(fields))]
 
 
@@ -65,26 +65,3 @@ def _read(
     return [
         [text if isinstance(text, str) else ",".join(text) for text in column] for column in columns
     ]
-
-
-def _read_beside(
-    parts: Sequence[Sequence[str]], fields: Sequence[str], rules: UserRules | None, count: int
-) -> list[Texts]:
-    mine = local()
-    given_up = Event()
-    with ThreadPoolExecutor(count) as threads, ExitStack() as opened:
-
-        def read(part: Sequence[str]) -> Texts:
-            try:
-                if not hasattr(mine, "worker"):
-                    mine.worker = opened.enter_context(Worker())
-                found: Texts = mine.worker.call(_read, part, fields, rules)
-            except WorkerDiedError:
-                return [] if given_up.is_set() else _read(part, fields, rules)
-            return found
-
-        # Whatever ends this early ends the processes too, and so what the threads wait for.
-        opened.callback(given_up.set)
-        waiting = [threads.submit(read, part) for part in parts]
-        opened.callback(lambda: [one.cancel() for one in waiting])
-        return [one.result() for one in waiting]

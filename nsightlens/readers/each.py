@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from nsightlens.errors import NsightLensError, ReportNotFoundError
 from nsightlens.ncurep.scanner import compiled_scanner
+from nsightlens.processors import processor_count
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.read import read_here
 from nsightlens.readers.source import size_of
-from nsightlens.worker import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

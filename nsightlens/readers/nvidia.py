@@ -28,9 +28,10 @@ from nsightlens.ncurep.model import (
     RuleMessage,
 )
 from nsightlens.patterns import matcher_of
+from nsightlens.processors import is_worker
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.ncu_rep import report_of_columns
-from nsightlens.worker import Worker, WorkerDiedError, is_worker
+from nsightlens.worker import Worker, WorkerDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

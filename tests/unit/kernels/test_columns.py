@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from nsightlens.kernels import (
+    beside,
     parallel,
     parse_kernel_name,
     parse_kernel_names,
@@ -150,7 +151,7 @@ def test_very_many_names_are_read_by_processes_beside_this_one(
     monkeypatch.undo()
     monkeypatch.setattr(parallel, "FEW", 50)
     monkeypatch.setattr(parallel, "_AT_ONCE", 25)
-    monkeypatch.setattr(parallel, "Worker", _Lost)
+    monkeypatch.setattr(beside, "Worker", _Lost)
     assert parse_kernel_names(column, rules).equals(alone)
 
 
