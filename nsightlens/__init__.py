@@ -3,8 +3,8 @@
 - `nsightlens.errors`, `nsightlens.units`: exceptions; units of metrics.
 - `nsightlens.patterns`, `nsightlens.files`: globs; outputs written whole or not at all.
 - `nsightlens.toml_files`: files of settings that a user writes.
-- `nsightlens.worker`, `nsightlens.no_pandas`: processes beside this one; processes that are ours
-  alone do without pandas.
+- `nsightlens.processors`, `nsightlens.worker`, `nsightlens.no_pandas`: how many processors there
+  are; processes beside this one; processes that are ours alone do without pandas.
 - `nsightlens.tables`, `nsightlens.metric_store`, `nsightlens.report`: Arrow schemas; raw metrics;
   the tables of a report in memory.
 - `nsightlens.arrays`: NumPy arrays as Arrow arrays.

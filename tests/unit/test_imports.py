@@ -47,6 +47,8 @@ ONE_DOOR = {
     "sqlite3": "readers",
     "subprocess": "worker",
     "fsspec": "readers",
+    "tomllib": "toml_files",
+    "tomli": "toml_files",
     "IPython": "notebook",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from support.labels import GEMM, UNKNOWN, labels_of, sessions_of, three_launches
 
@@ -39,7 +40,11 @@ def test_reasons_for_unknown_are_counted_the_commonest_first() -> None:
 def test_reasons_that_differ_in_numbers_are_one() -> None:
     """What differs is written N; what is a name or the same everywhere stays."""
     texts = ["DRAM is at 39 % of its FP16 peak", "DRAM is at 4.5 % of its FP16 peak", "L2 at 3 %"]
-    rows = {"bound": ["unknown"] * 3, "reason": texts, "launch_count": [2, 3, 1]}
+    rows: dict[str, list[Any]] = {
+        "bound": ["unknown"] * 3,
+        "reason": [*texts],
+        "launch_count": [2, 3, 1],
+    }
     found = summary.unknown_reasons(rows)
     assert found == [("DRAM is at N % of its FP16 peak", 5), ("L2 at 3 %", 1)]
 
