@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,12 +42,13 @@ FIELDS = (
     "arch", "also", "rule", "note",
 )  # fmt: skip
 """Keys of a row, in order; ``dtypes`` and ``also`` are lists, what a name does not say is null."""
+_values = attrgetter(*FIELDS)
 _NEVER_NULL = frozenset(["name", "short_name", "family", "phase"])
 MEASURES = ("measure", "label", "read", "right_pct", "right_count", "total_count", "name", "rule",
             "field")  # fmt: skip
 """Keys of a row of ``--check``."""
-_AT_ONCE = 50_000
-"""[name] So many are read and parsed before they are written."""
+_FIRST, _AT_ONCE = 500, 32_000
+"""[name] So many are read and parsed before they are written: few first, so that rows come soon."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -149,9 +151,8 @@ def _with_key(row: dict[str, Any]) -> dict[str, Any]:
 
 def _row(kernel: KernelName) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for field in FIELDS:
-        value = getattr(kernel, field)
-        if isinstance(value, tuple):
+    for field, value in zip(FIELDS, _values(kernel), strict=True):
+        if value.__class__ is tuple:
             row[field] = list(value)
         else:
             row[field] = value if value or field in _NEVER_NULL else None
@@ -172,20 +173,16 @@ def _json(schema: str, path: str | None, rows: Iterable[dict[str, Any]]) -> Iter
 
 
 def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelName]:
-    """Yield what each name says, in order; a name that repeats is parsed once."""
-    from nsightlens.kernels import parse_kernel_name
+    """Yield what each name says, in order; of those read at once, each is parsed once."""
+    from nsightlens.kernels.parse import reader_of
 
-    rules = rules_of(args)
-    known: dict[str, KernelName] = {}
-    rest = iter(names)
-    while chunk := list(islice(rest, _AT_ONCE)):
-        if len(known) > 4 * _AT_ONCE:
-            known.clear()
-        for name in chunk:
-            kernel = known.get(name)
-            if kernel is None:
-                kernel = known[name] = parse_kernel_name(name, rules)
-            yield kernel
+    reader = reader_of(rules_of(args))
+    rest, count = iter(names), _FIRST
+    while chunk := list(islice(rest, count)):
+        distinct = list(dict.fromkeys(chunk))
+        known = dict(zip(distinct, reader.read_all(distinct), strict=True))
+        yield from map(known.__getitem__, chunk)
+        count = min(4 * count, _AT_ONCE)
 
 
 def _lines(path: str) -> Iterator[str]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["csv_pieces"]
 
+_PLAIN = frozenset([str, type(None)])
+
 
 def csv_pieces(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     r"""Yield the text of a CSV file, one line a piece.
@@ -37,7 +39,9 @@ def csv_pieces(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Itera
     for row in rows:
         buffer.seek(0)
         buffer.truncate()
-        writer.writerow([_cell(row[name]) for name in names])
+        cells = map(row.__getitem__, names)
+        # Most cells are texts or missing, and stand as they are.
+        writer.writerow([cell if cell.__class__ in _PLAIN else _cell(cell) for cell in cells])
         yield buffer.getvalue()
 
 

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
+from nsightlens.cli import kernel_name
 from nsightlens.cli.kernel_name import FIELDS
 from nsightlens.kernels.model import FAMILIES, PHASES
 from nsightlens.render.json_schema import published
@@ -59,6 +61,18 @@ def test_names_of_a_file_give_a_row_each_in_order(run: CommandLine) -> None:
     assert [row["family"] for row in rows] == ["gemm", "other", "norm", "gemm"]
     assert rows[0]["dtypes"] == []
     assert rows[0]["tile"] is None
+
+
+def test_rows_come_before_all_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few names first, then more at once; one that repeats stands wherever it was."""
+    monkeypatch.setattr(kernel_name, "_FIRST", 2)
+    monkeypatch.setattr(kernel_name, "_AT_ONCE", 5)
+    names = [f"{kind}_gemm" for kind in "abacbaddaebafgaa"]
+    rest = iter(names)
+    kernels = kernel_name._parsed(Namespace(), rest)
+    first = next(kernels)
+    assert next(rest) == names[2]
+    assert [one.name for one in (first, *kernels)] == names[:2] + names[3:]
 
 
 def test_an_empty_file_gives_no_row(run: CommandLine) -> None:
