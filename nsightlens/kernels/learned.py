@@ -2,7 +2,7 @@
 
 The way from a name to its rule is long, and nearly every name differs from an earlier one in
 numbers alone: tile sizes, head sizes, counters of a compiler. Names that do share a *frame*
-(`frames`); what one of them taught (`learned_frame`) reads the others in a tenth of the time.
+(`frames`); what one of them taught (`learned_frame`) reads the others in less than half the time.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ For the second name of a frame the questions and answers are noted as a tree (`q
 ends in what was found (`leaf`). Later names of the frame are only asked what is in the tree; a new
 answer leads back to `engine`, and into the tree. Everything else that `engine` looks at is the same
 for all names that share the frame and the numbers that words depend on (`frames`), so the result is
-the same, at a fraction of the cost: `tests/property/test_learned_names.py` holds the two equal.
+the same, in less than half the time: `tests/property/test_learned_names.py` holds the two equal.
 """
 
 from __future__ import annotations
