@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_TEXTS",
+    "category_array",
+    "known_numbers",
     "number_array",
     "positions_in_runs",
     "run_starts",
@@ -53,6 +55,18 @@ def number_array(values: NDArray[Any], has_value: NDArray[np.bool_] | None = Non
     content = _packed(values) if values.dtype == bool else pa.py_buffer(values)
     return pa.Array.from_buffers(
         pa.from_numpy_dtype(values.dtype), len(values), [validity, content], null_count
+    )
+
+
+def known_numbers(values: NDArray[np.float64]) -> pa.Array:
+    """Return numbers as an Arrow array, null for NaN. Shape (n,)."""
+    return number_array(values, ~np.isnan(values))
+
+
+def category_array(code: NDArray[Any], texts: tuple[str, ...]) -> pa.Array:
+    """Return the text of each code as a dictionary array. Shape (n,)."""
+    return pa.DictionaryArray.from_arrays(
+        number_array(code.astype(np.int32)), pa.array(texts, pa.string())
     )
 
 

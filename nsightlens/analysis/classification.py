@@ -26,11 +26,11 @@ from nsightlens.analysis.measure import measure_usage
 from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict, parting
 from nsightlens.analysis.padding import measure_padding
 from nsightlens.analysis.phrase import choose, sentence, when
-from nsightlens.analysis.reason import explain
+from nsightlens.analysis.reason import reasons
 from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
 from nsightlens.analysis.rooflines import level_intensity, level_roofs, rooflines_table, sum_levels
 from nsightlens.analysis.usage import INDEX, RESOURCES
-from nsightlens.arrays import number_array
+from nsightlens.arrays import known_numbers, number_array
 from nsightlens.devices import peak_overrides
 from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import PeaksWarning
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from nsightlens.analysis.busiest import BusiestCounters
     from nsightlens.analysis.context import Context
@@ -247,28 +246,28 @@ def _label_columns(
     return {
         "launch_count": number_array(context.launch_count),
         "failed_launch_count": number_array(context.failed_count),
-        "duration_ns": _number(usage.duration_ns),
-        "duration_share_pct": _number(share),
+        "duration_ns": known_numbers(usage.duration_ns),
+        "duration_share_pct": known_numbers(share),
         "bound": choose(decision.bound, BOUNDS),
         "limiter": choose(decision.limiter, RESOURCES),
-        "limiter_fraction": _number(decision.limiter_fraction),
+        "limiter_fraction": known_numbers(decision.limiter_fraction),
         "roofline_bound": choose(decision.roofline_bound, BOUNDS),
         "nvidia_verdict": choose(verdict.code, VERDICTS),
         "nvidia_stored_verdict": choose(verdict.stored, VERDICTS),
-        "bound_ratio": _number(decision.bound_ratio),
-        "arithmetic_intensity_flop_per_byte": _number(decision.arithmetic_intensity),
-        "ridge_point_flop_per_byte": _number(decision.ridge_point),
-        "ridge_point_boost_flop_per_byte": _number(decision.ridge_point_boost),
+        "bound_ratio": known_numbers(decision.bound_ratio),
+        "arithmetic_intensity_flop_per_byte": known_numbers(decision.arithmetic_intensity),
+        "ridge_point_flop_per_byte": known_numbers(decision.ridge_point),
+        "ridge_point_boost_flop_per_byte": known_numbers(decision.ridge_point_boost),
         "clock_dependent": number_array(
             decision.clock_dependent == 1.0, ~np.isnan(decision.clock_dependent)
         ),
-        **{name: _number(context.number[name]) for name in shown},
+        **{name: known_numbers(context.number[name]) for name in shown},
         "top_stall": context.top_stall,
         "regime": choose(decision.regime, REGIMES),
         "evidence": choose(decision.evidence, EVIDENCES),
         "confidence": choose(confidence.level, CONFIDENCES),
         "peak_source": _peak_source(usage, decision),
-        "reason": explain(
+        "reason": reasons(
             usage,
             decision,
             context,
@@ -277,10 +276,6 @@ def _label_columns(
             cache=cache_clause(decision, *caches),
         ),
     }
-
-
-def _number(values: NDArray[np.float64]) -> pa.Array:
-    return number_array(values, ~np.isnan(values))
 
 
 def _peak_source(usage: Usage, decision: Decision) -> Any:

@@ -26,6 +26,7 @@ from nsightlens.devices import peak_rates
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
 from nsightlens.devices.overrides import NO_OVERRIDES
 from nsightlens.devices.peaks import dram_clock_share
+from nsightlens.metrics.catalog import VOLTA
 from nsightlens.metrics.tensor import tensor_paths_of
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def _way_to_l1_over_memory(report: Report) -> NDArray[np.float64]:
     """
     code, texts = text_column(report.launches, "compute_capability")
     # A chip that is not known may be one.
-    is_volta = np.array([text in ("7.0", "7.2", None) for text in texts])[code]
+    is_volta = np.array([text is None or text in VOLTA for text in texts])[code]
     is_measured = ~np.isnan(metric(report.store, _LOAD_STORE_PIPE))
     return np.where(is_volta & ~is_measured, UNMIRRORED, 1.0 + TIE)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nsightlens.analysis.confidence import Confidence
     from nsightlens.analysis.context import Context
 
-__all__ = ["explain"]
+__all__ = ["reasons"]
 
 _REGIME_WORDS = {"small_grid": "small grid", "unknown": ""}
 _SECTION = "--section SpeedOfLight"
@@ -81,7 +81,7 @@ _NO_TRAFFIC = (
 _NO_MEMORY = f"the memory side is not known ({_MEMORY}): add {_SECTION}"
 
 
-def explain(
+def reasons(
     usage: Usage,
     decision: Decision,
     context: Context,

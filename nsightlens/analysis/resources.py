@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.analysis.phrase import choose
 from nsightlens.analysis.usage import IS_MEMORY, RESOURCES, UNITS, Usage, work_unit
-from nsightlens.arrays import number_array
+from nsightlens.arrays import category_array, number_array
 from nsightlens.devices import PEAK_SOURCES
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from nsightlens.analysis.busiest import BusiestCounters
@@ -64,8 +64,8 @@ def resources_table(
         {
             "report": report.take(rows),
             "launch_id": launch_id.take(rows),
-            "resource": _category(resource, RESOURCES),
-            "side": _category(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
+            "resource": category_array(resource, RESOURCES),
+            "side": category_array(IS_MEMORY[resource].astype(np.int8), ("compute", "memory")),
             "work": number_array(work, has_work),
             "work_unit": choose(np.where(has_work, work_unit(resource), -1), UNITS),
             "peak_per_s": number_array(peak, is_counted & ~np.isnan(peak)),
@@ -73,13 +73,7 @@ def resources_table(
             "roofline_time_ns": number_array(usage.time_ns[at]),
             "fraction_of_peak": number_array(fraction, ~np.isnan(fraction)),
             "busiest_counter": choose(busiest.code[at], busiest.names),
-            "measured_by": _category(is_counted.astype(np.int8), ("activity", "counter")),
+            "measured_by": category_array(is_counted.astype(np.int8), ("activity", "counter")),
         },
         len(row),
-    )
-
-
-def _category(code: NDArray[Any], texts: tuple[str, ...]) -> Any:
-    return pa.DictionaryArray.from_arrays(
-        number_array(code.astype(np.int32)), pa.array(texts, pa.string())
     )

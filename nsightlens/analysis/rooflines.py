@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.analysis.label import BOUNDS, classical_bound, counted_flop, flat_roof, largest_flop
 from nsightlens.analysis.phrase import choose
 from nsightlens.analysis.usage import INDEX, RESOURCES
-from nsightlens.arrays import number_array
+from nsightlens.arrays import category_array, known_numbers, number_array
 from nsightlens.devices import PEAK_SOURCES, peak_rates
 from nsightlens.devices.columns import number_column
 from nsightlens.devices.levels import path_bytes
@@ -26,6 +25,7 @@ from nsightlens.devices.overrides import NO_OVERRIDES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from nsightlens.analysis.aggregate import Groups
@@ -190,12 +190,12 @@ def rooflines_table(report: Report, usage: Usage, levels: Mapping[str, LevelRoof
         {
             "report": report.launches["report"].combine_chunks().take(rows),
             "launch_id": report.launches["launch_id"].combine_chunks().take(rows),
-            "level": _category(level, LEVELS),
-            "level_bytes": _number(chosen.bytes),
+            "level": category_array(level, LEVELS),
+            "level_bytes": known_numbers(chosen.bytes),
             "bytes_counted": choose(np.where(np.isnan(chosen.bytes), -1, chosen.counted), _COUNTED),
-            "arithmetic_intensity_flop_per_byte": _number(value),
-            "ridge_point_flop_per_byte": _number(ridge),
-            "peak_bytes_per_s": _number(chosen.peak),
+            "arithmetic_intensity_flop_per_byte": known_numbers(value),
+            "ridge_point_flop_per_byte": known_numbers(ridge),
+            "peak_bytes_per_s": known_numbers(chosen.peak),
             "peak_bytes_source": choose(chosen.source, PEAK_SOURCES),
             **_against_the_roofs(usage, row, chosen),
         },
@@ -255,22 +255,12 @@ def _against_the_roofs(usage: Usage, row: NDArray[np.intp], level: LevelRoofs) -
     source = np.where(np.isnan(roof), -1, usage.peak_source[resource, np.arange(len(usage))][row])
     return {
         "resource": choose(resource[row], RESOURCES),
-        "flop_count": _number(flop),
-        "peak_flop_per_s": _number(roof),
+        "flop_count": known_numbers(flop),
+        "peak_flop_per_s": known_numbers(roof),
         "peak_flop_source": choose(source, PEAK_SOURCES),
-        "attainable_flop_per_s": _number(_quotient(flop, slowest) * 1e9),
-        "achieved_flop_per_s": _number(_quotient(flop, duration) * 1e9),
-        "fraction_of_roof": _number(_quotient(slowest, duration)),
-        "fraction_of_bandwidth": _number(_quotient(level.time_ns, duration)),
+        "attainable_flop_per_s": known_numbers(_quotient(flop, slowest) * 1e9),
+        "achieved_flop_per_s": known_numbers(_quotient(flop, duration) * 1e9),
+        "fraction_of_roof": known_numbers(_quotient(slowest, duration)),
+        "fraction_of_bandwidth": known_numbers(_quotient(level.time_ns, duration)),
         "roofline_bound": choose(bound, BOUNDS),
     }
-
-
-def _number(values: NDArray[np.float64]) -> pa.Array:
-    return number_array(values, ~np.isnan(values))
-
-
-def _category(code: NDArray[Any], texts: tuple[str, ...]) -> Any:
-    return pa.DictionaryArray.from_arrays(
-        number_array(code.astype(np.int32)), pa.array(texts, pa.string())
-    )

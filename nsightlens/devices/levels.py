@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nsightlens.devices.columns import first_known, metric, number_column, text_column
+from nsightlens.metrics.catalog import VOLTA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +105,7 @@ def _of_spelling(report: Report, name: str, values: NDArray[np.float64]) -> NDAr
     if name != _WITH_SHARED_MEMORY:
         return values
     code, texts = text_column(report.launches, "compute_capability")
-    is_volta = np.array([text in ("7.0", "7.2") for text in texts])[code]
+    is_volta = np.array([text in VOLTA for text in texts])[code]
     return np.where(is_volta, values, np.nan)
 
 

@@ -30,8 +30,8 @@ from nsightlens.devices.columns import first_known, metric, number_column
 from nsightlens.devices.launched import devices_of
 from nsightlens.devices.levels import LEVEL_PATHS, stored_path_peak
 from nsightlens.devices.overrides import NO_OVERRIDES
-from nsightlens.devices.products import UNIFIED_MEMORY
 from nsightlens.devices.tensor_peaks import TensorPeak, tensor_peak
+from nsightlens.metrics.catalog import UNIFIED_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

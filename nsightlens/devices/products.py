@@ -16,7 +16,6 @@ from typing import NamedTuple
 from nsightlens.devices.rates import rate_of
 
 __all__ = [
-    "UNIFIED_MEMORY",
     "Product",
     "folded_name",
     "is_partition",
@@ -25,10 +24,6 @@ __all__ = [
     "product_of",
     "products",
 ]
-
-UNIFIED_MEMORY = frozenset({"7.2", "8.7", "10.1", "11.0", "12.1"})
-"""Compute capabilities whose GPU shares its DRAM with the CPU: no DRAM counters, and attributes
-from which no DRAM bandwidth follows."""
 
 # Compute capabilities of chips that can be divided, with the workstation cards of 12.0.
 _WITH_MIG = frozenset({"8.0", "9.0", "10.0", "10.3"})

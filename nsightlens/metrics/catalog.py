@@ -17,7 +17,10 @@ from nsightlens.metrics.tensor import (
     work_formulas,
 )
 
-__all__ = ["CATALOG", "MEASURED", "Measured", "is_countable", "minimal_metrics", "peak_metrics"]
+__all__ = [
+    "CATALOG", "MEASURED", "UNIFIED_MEMORY", "VOLTA", "Measured", "is_countable",
+    "minimal_metrics", "peak_metrics",
+]  # fmt: skip
 
 
 class Measured(NamedTuple):
@@ -361,8 +364,12 @@ CATALOG: tuple[Measured, ...] = (
 MEASURED = {entry.column: entry for entry in CATALOG}
 """The same by column."""
 
-# Unified memory: no counter of dram__* and fbpa__* (Xavier, Orin, Thor, DGX Spark).
-_NO_DRAM_COUNTERS = {"7.2", "8.7", "10.1", "11.0", "12.1"}
+UNIFIED_MEMORY = frozenset({"7.2", "8.7", "10.1", "11.0", "12.1"})
+"""Compute capabilities whose GPU shares its DRAM with the CPU (Xavier, Orin, Thor, DGX Spark): no
+counters of ``dram__*`` and ``fbpa__*``, and attributes from which no DRAM bandwidth follows."""
+
+VOLTA = frozenset({"7.0", "7.2"})
+"""Compute capabilities with a load/store pipe that the memory throughput does not see whole."""
 
 
 def is_countable(column: str, compute_capability: str | None) -> bool:
@@ -389,7 +396,7 @@ def is_countable(column: str, compute_capability: str | None) -> bool:
         # An architecture without any path is newer than this table.
         paths = tensor_paths_of(compute_capability)
         return not paths or any(path.column == column for path in paths)
-    has_dram_counters = compute_capability not in _NO_DRAM_COUNTERS
+    has_dram_counters = compute_capability not in UNIFIED_MEMORY
     if column == "l2_memory_bytes":
         return not has_dram_counters
     return has_dram_counters or not column.startswith("dram_")

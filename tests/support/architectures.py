@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import strategies as st
 
 from nsightlens.devices import peak_rates
-from nsightlens.devices.products import UNIFIED_MEMORY
 from nsightlens.devices.tensor_peaks import resource_of_column
+from nsightlens.metrics.catalog import UNIFIED_MEMORY
 from nsightlens.metrics.tensor import tensor_paths_of
 from support.rooflines import COMPUTE_PARTS, MEMORY, MEMORY_PARTS, SM, SUFFIX
 from support.stores import report_of
