@@ -26,7 +26,7 @@ try() {
   printf '[[rule]]\nid = "mine"\nname = "flash.*"\nfamily = "attention"\n' > rules.toml
   example=$(python -c 'import nsightlens.example; print(nsightlens.example.path())')
   nsightlens explain "$example" 94 --kernel-rules rules.toml > explain.txt
-  grep -q "memory-bound, saturated" explain.txt
+  [[ $(<explain.txt) == *"memory-bound, saturated"* ]] || { echo "explain does not explain"; exit 1; }
   python - <<'PY'
 import sys
 
