@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,13 @@ from nsightlens.ncurep.write import write_ncu_rep
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.ncu_report
+pytestmark = [
+    pytest.mark.ncu_report,
+    pytest.mark.skipif(
+        find_spec("ncu_report") is None,
+        reason="NVIDIA's reader is not installed (pip install nsightlens[ncu])",
+    ),
+]
 
 CHIPS = {
     "7.5": 0x164, "8.0": 0x170, "8.6": 0x172, "8.7": 0x17B, "8.9": 0x192, "9.0": 0x180,
