@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.errors import SettingsFileError
+from nsightlens.patterns import nearest
 
-__all__ = ["read_toml"]
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["TomlEntry", "read_toml"]
+
+
+class TomlEntry(NamedTuple):
+    """A table of such a file, to be checked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    where
+        Which of its tables, such as ``"[[device]] 2"``; empty for the whole file.
+    table
+        What stands there: a dict, unless the file is wrong.
+    """
+
+    path: str
+    where: str
+    table: Any
+
+    def error(self, problem: str, advice: str) -> SettingsFileError:
+        """Return the error that says what is wrong with this table."""
+        return SettingsFileError(self.path, problem, advice, where=self.where)
+
+    def check_keys(self, known: Collection[str]) -> None:
+        """Raise `SettingsFileError` for a key that nobody knows."""
+        for key in self.table:
+            if key not in known:
+                near = nearest(key, known)
+                advice = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+                raise self.error(f"{key} is not a known key", advice)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

@@ -55,7 +55,7 @@ PART_PCT = 20.0
 """[%] From this share on, one cause is worth a change of the code."""
 MUCH_PCT = 30.0
 """[%] From this share of warp latency on, one state is what a launch waits in."""
-WASTE = 1.25
+WASTE = thresholds.PADDED
 """[1] More work than needed by this factor is worth a look."""
 FULL_ENOUGH = 0.9
 """[1] A grid that fills this share of the GPU loses little by the rest."""

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from nsightlens.analysis.activity import measure_activity
 from nsightlens.analysis.context import lacks_dram_counters
 from nsightlens.analysis.fma import fma_pipe
+from nsightlens.analysis.label import side_maximum
 from nsightlens.analysis.mio import attribute_mio
 from nsightlens.analysis.pipes import Fractions, busiest, flop_work
 from nsightlens.analysis.thresholds import EXPLAINED_AGGREGATE, INACTIVE, TIE, UNMIRRORED
@@ -307,8 +308,11 @@ def _add_unnamed_parts(
     The parts of ``sm__throughput`` on the way to memory are mirrored in the memory throughput, but
     for a factor: an SM throughput above that on the memory side is one of a compute part.
     """
-    known = np.nan_to_num(_largest(busy, IS_COMPUTE)), np.nan_to_num(_largest(busy, IS_MEMORY))
-    memory = np.fmax(fractions.memory, _largest(busy, IS_MEMORY))
+    known = (
+        np.nan_to_num(side_maximum(busy, IS_COMPUTE)),
+        np.nan_to_num(side_maximum(busy, IS_MEMORY)),
+    )
+    memory = np.fmax(fractions.memory, side_maximum(busy, IS_MEMORY))
     is_unnamed = ~activity.has_all_compute_parts & (fractions.sm > memory * way_to_l1)
     is_unnamed &= fractions.sm > known[0] * EXPLAINED_AGGREGATE
     busy[INDEX["sm"]] = np.where(is_unnamed, fractions.sm, np.nan)
@@ -318,18 +322,11 @@ def _add_unnamed_parts(
     busy[row] = np.where(is_unnamed, np.fmax(busy[row], fractions.memory), busy[row])
 
 
-def _largest(busy: NDArray[np.float64], of_side: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the largest known value of a side, NaN where none is known. Shape (launches,)."""
-    rows = busy[of_side]
-    largest = np.where(np.isnan(rows), -np.inf, rows).max(axis=0)
-    return np.where(np.isfinite(largest), largest, np.nan)
-
-
 def _ceilings(
     busy: NDArray[np.float64], fractions: Fractions, activity: Activity
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    compute = _largest(busy, IS_COMPUTE)
-    memory = _largest(busy, IS_MEMORY)
+    compute = side_maximum(busy, IS_COMPUTE)
+    memory = side_maximum(busy, IS_MEMORY)
     unknown = np.inf
     compute_ceiling = np.where(
         activity.has_all_compute_parts,

@@ -27,10 +27,10 @@ from nsightlens.devices.tensor_peaks import resource_of_column
 from nsightlens.errors import SettingsFileError
 from nsightlens.metrics.tensor import TENSOR_COLUMNS
 from nsightlens.patterns import nearest
-from nsightlens.toml_files import read_toml
+from nsightlens.toml_files import TomlEntry, read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["CEILING_RESOURCES", "FORMAT", "VERSION", "Ceilings", "read_ceilings"]
@@ -144,28 +144,16 @@ def _check_head(path: str, table: Mapping[str, Any]) -> None:
             f"has the version {version!r}" if "version" in table else "names no version",
             f"This nsightlens knows version {VERSION}: write version = {VERSION}, or update it.",
         )
-    _check_keys(path, "", table, _TOP_KEYS)
+    TomlEntry(path, "", table).check_keys(_TOP_KEYS)
 
 
-def _check_keys(path: str, where: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    for key in table:
-        if key not in known:
-            near = nearest(key, known)
-            advice = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
-            raise SettingsFileError(path, f"{key} is not a known key", advice, where=where)
-
-
-class _Entry(NamedTuple):
+class _Entry(TomlEntry):
     """One ``[[device]]`` of a file, to be checked."""
-
-    path: str
-    where: str
-    table: Any
 
     def ceilings(self) -> Ceilings:
         if not isinstance(self.table, dict):
             raise self.error("is not a table", "Begin an entry with [[device]].")
-        _check_keys(self.path, self.where, self.table, _DEVICE_KEYS)
+        self.check_keys(_DEVICE_KEYS)
         found = Ceilings(
             place=f"{self.path}, {self.where}",
             name=self._text("name"),
@@ -187,9 +175,6 @@ class _Entry(NamedTuple):
                 "Add the SM clock at which it was measured: it is scaled to that of the report.",
             )
         return found
-
-    def error(self, problem: str, advice: str) -> SettingsFileError:
-        return SettingsFileError(self.path, problem, advice, where=self.where)
 
     def _text(self, key: str) -> str | None:
         value = self.table.get(key)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import SettingsFileError
 from nsightlens.kernels.fields import type_of_spelling
@@ -25,7 +25,7 @@ from nsightlens.kernels.rulebook import FirstRule, Rulebook
 from nsightlens.kernels.shorten import SHORT_NAME_FIELDS
 from nsightlens.kernels.words import words_of
 from nsightlens.patterns import expression_of, nearest, quoted
-from nsightlens.toml_files import read_toml
+from nsightlens.toml_files import TomlEntry, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -135,7 +135,7 @@ def read_user_rules(path: str | PathLike[str]) -> UserRules:
                 f"has the {key} {table[key]!r}",
                 f"This nsightlens knows {key} = {only!r} for kernel rules, or none at all.",
             )
-    _check_keys(shown, "", table, _TOP_KEYS)
+    TomlEntry(shown, "", table).check_keys(_TOP_KEYS)
     entries = table.get("rule", [])
     if not isinstance(entries, list) or not entries:
         raise SettingsFileError(
@@ -172,28 +172,13 @@ def user_rules_of(entries: Sequence[Mapping[str, Any]], *, path: str = "kernel r
     return UserRules(rules)
 
 
-def _check_keys(path: str, where: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    for key in table:
-        if key not in known:
-            near = nearest(key, known)
-            advice = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
-            raise SettingsFileError(path, f"{key} is not a known key", advice, where=where)
-
-
-class _Entry(NamedTuple):
+class _Entry(TomlEntry):
     """One ``[[rule]]`` of a file, to be checked."""
-
-    path: str
-    where: str
-    table: Any
-
-    def error(self, problem: str, advice: str) -> SettingsFileError:
-        return SettingsFileError(self.path, problem, advice, where=self.where)
 
     def rule(self) -> FirstRule:
         if not isinstance(self.table, dict):
             raise self.error("is not a table", "Begin a rule with [[rule]].")
-        _check_keys(self.path, self.where, self.table, _KEYS)
+        self.check_keys(_KEYS)
         texts = {key: self._text(key) for key in _TEXTS if key in self.table}
         lists = {key: self._list(key) for key in _LISTS if key in self.table}
         self._check_id(texts)
