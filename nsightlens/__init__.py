@@ -12,10 +12,15 @@
   ``ncu --csv``.
 - `nsightlens.metrics`: our columns, from raw metrics in their spellings by architecture.
 - `nsightlens.devices`: peak rates of GPUs. `nsightlens.kernels`: families of kernel names.
-- `nsightlens.steps`: phase and batch size of a step, from NVTX.
+- `nsightlens.steps`: phase and batch size of a step, from NVTX. `nsightlens.annotate`: NVTX ranges
+  that say them, for a program of your own.
+- `nsightlens.models`: sizes of language models, and the work of their steps.
 - `nsightlens.readers`: a file becomes a `Report`.
-- `nsightlens.analysis`: a `Report` becomes labels.
-- `nsightlens.store`, `nsightlens.render`: Parquet; text, JSON, CSV and Markdown.
+- `nsightlens.analysis`: a `Report` becomes labels. `nsightlens.sweeps`: labels along the batch size,
+  and the verdict. `nsightlens.comparison`: two reports side by side; limits for CI.
+- `nsightlens.store`, `nsightlens.render`, `nsightlens.plots`: Parquet; text, JSON, CSV and Markdown;
+  figures.
+- `nsightlens.pipelines`: many reports, one at a time, here or on a cluster.
 - `nsightlens.example`: the bundled, synthetic decode sweep.
 - `nsightlens.cli`, `nsightlens.notebook`: command line; display in notebooks.
 """

@@ -20,7 +20,7 @@ from nsightlens.analysis.analytic import with_annotated_shapes
 from nsightlens.analysis.busiest import busiest_counters, cache_clause
 from nsightlens.analysis.confidence import assess
 from nsightlens.analysis.context import launch_context
-from nsightlens.analysis.identity import identify, numbered_keys
+from nsightlens.analysis.identity import STEP_COLUMNS, identify, numbered_keys
 from nsightlens.analysis.label import BOUNDS, CONFIDENCES, EVIDENCES, REGIMES, decide
 from nsightlens.analysis.measure import measure_usage
 from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict, parting
@@ -36,6 +36,7 @@ from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import PeaksWarning
 from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.report import check_report, data_frame
+from nsightlens.steps import NO_STEP_RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from nsightlens.devices import PeakOverrides
     from nsightlens.kernels import KernelRules, UserRules
     from nsightlens.report import Report
+    from nsightlens.steps import StepRules
 
 __all__ = ["By", "Classification", "classify"]
 
@@ -127,6 +129,7 @@ def classify(
     device: str | None = None,
     peaks: str | Path | None = None,
     kernel_rules: KernelRules | None = None,
+    step_rules: StepRules = NO_STEP_RULES,
 ) -> Classification:
     """Say what bounds every launch of a report, and why.
 
@@ -146,6 +149,8 @@ def classify(
     kernel_rules
         TOML file of rules for kernel names, or what `nsightlens.kernels.read_user_rules` made of
         it; they are asked before the built-in ones. See ``docs/kernel-names.md``.
+    step_rules
+        What the caller says of the steps where no NVTX range does.
 
     Returns
     -------
@@ -176,20 +181,23 @@ def classify(
     overrides = peak_overrides(device, peaks)
     rules = as_user_rules(kernel_rules)
     with np.errstate(all="ignore"):
-        result = _classify(report, by, overrides, rules)
+        result = _classify(report, by, overrides, (rules, step_rules))
     for text in result.warnings:
         warnings.warn(text, PeaksWarning, stacklevel=2)
     return result
 
 
 def _classify(
-    report: Report, by: By, overrides: PeakOverrides, rules: UserRules | None
+    report: Report,
+    by: By,
+    overrides: PeakOverrides,
+    naming: tuple[UserRules | None, StepRules],
 ) -> Classification:
     launches = report.launches
     usage = measure_usage(report, overrides)
     verdict = nvidia_verdict(report)
     context = launch_context(report, usage, verdict)
-    identity = identify(report, rules)
+    identity = identify(report, *naming)
     busiest = busiest_counters(report.store, usage)
     resources = resources_table(
         usage, busiest, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
@@ -216,12 +224,12 @@ def _classify(
     data |= _label_columns(usage, context, verdict, (busiest, level_intensity(usage, levels)))
     labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
     noticed = [*misnamed_devices(report, overrides), *unused_ceilings(report, overrides)]
-    return Classification(labels, resources, rooflines, by, tuple(noticed), rules)
+    return Classification(labels, resources, rooflines, by, tuple(noticed), naming[0])
 
 
 def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
     launches = report.launches
-    of_identity = ("kernel", "family", "subtype", "phase", "batch_size", "grid", "block")
+    of_identity = ("kernel", "family", "subtype", "phase", *STEP_COLUMNS, "grid", "block")
     of_launch = ("report", "launch_id", "kind", "kernel_demangled_name", "nvtx_path",
                  "process_id", "device_id", "device_name")  # fmt: skip
     return {

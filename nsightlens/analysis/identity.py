@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from nsightlens.arrays import number_array, positions_in_runs
 from nsightlens.devices.columns import text_column
 from nsightlens.kernels import parse_launch_kernels
-from nsightlens.steps import annotate_paths
+from nsightlens.steps import NO_STEP_RULES, annotate_launches
 
 if TYPE_CHECKING:
     from nsightlens.kernels import UserRules
     from nsightlens.report import Report
+    from nsightlens.steps import StepRules
 
-__all__ = ["IDENTITY_SCHEMA", "extent", "identify", "numbered_keys"]
+__all__ = ["IDENTITY_SCHEMA", "STEP_COLUMNS", "extent", "identify", "numbered_keys"]
 
 IDENTITY_SCHEMA = pa.schema(
     [
@@ -27,6 +28,12 @@ IDENTITY_SCHEMA = pa.schema(
         ("subtype", pa.string()),
         ("phase", pa.string()),
         ("batch_size", pa.int64()),
+        ("batch_source", pa.string()),
+        ("step_engine", pa.string()),
+        ("step_index", pa.int64()),
+        ("query_tokens", pa.int64()),
+        ("kv_tokens", pa.int64()),
+        ("context_length", pa.int64()),
         ("grid", pa.string()),
         ("block", pa.string()),
         ("device_name", pa.string()),
@@ -35,11 +42,18 @@ IDENTITY_SCHEMA = pa.schema(
         ("operation_bytes", pa.float64()),
     ]
 )
+STEP_COLUMNS = (
+    "batch_size", "batch_source", "step_engine", "step_index",
+    "query_tokens", "kv_tokens", "context_length",
+)  # fmt: skip
+"""Columns of labels that say in which step a launch was, apart from its phase."""
 # The phases that a kernel name can settle; "unknown" and "n/a" say nothing of a step.
 _PHASES = ("prefill", "decode", "mixed")
 
 
-def identify(report: Report, rules: UserRules | None = None) -> pa.Table:
+def identify(
+    report: Report, rules: UserRules | None = None, step_rules: StepRules = NO_STEP_RULES
+) -> pa.Table:
     """Say what every launch is, from its name and its NVTX ranges.
 
     The phase of an annotation wins over that of a kernel name: the same kernel may serve both.
@@ -50,6 +64,8 @@ def identify(report: Report, rules: UserRules | None = None) -> pa.Table:
         The report.
     rules
         Rules for kernel names to be asked before the built-in ones.
+    step_rules
+        What the user says of the steps.
 
     Returns
     -------
@@ -64,7 +80,7 @@ def identify(report: Report, rules: UserRules | None = None) -> pa.Table:
         launches["kernel_mangled_name"],
         rules=rules,
     )
-    steps = annotate_paths(launches["nvtx_path"])
+    steps = annotate_launches(report, step_rules)
     by_name = _plain(kernels, "phase")
     is_phase = pc.is_in(by_name, value_set=pa.array(_PHASES, pa.string()))
     by_name = pc.if_else(is_phase, by_name, pa.scalar(None, pa.string()))
@@ -76,7 +92,7 @@ def identify(report: Report, rules: UserRules | None = None) -> pa.Table:
         "family": _plain(kernels, "family"),
         "subtype": _without(_plain(kernels, "subtype"), "", "unknown"),
         "phase": pc.coalesce(_plain(steps, "phase"), by_name),
-        "batch_size": steps["batch_size"],
+        **{name: steps[name] for name in STEP_COLUMNS},
         "grid": extent(launches, "grid"),
         "block": extent(launches, "block"),
         "device_name": _plain(launches, "device_name"),

@@ -11,6 +11,7 @@ from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import filtered, find, has_filters, load, passing
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
+from nsightlens.cli.step_rules import add_step_rules, check_step_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_filters(parser)
     add_peaks(parser)
     add_kernel_rules(parser)
+    add_step_rules(parser)
     rows = parser.add_argument_group("rows")
     rows.add_argument(
         "--by",
@@ -81,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args, found.paths)
     check_peaks(args)
     check_kernel_rules(args)
+    check_step_rules(args)
     loaded = load(args, found)
     report, result = labels_of(args, loaded.report, args.by)
     labels = result.labels

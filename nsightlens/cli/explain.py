@@ -10,6 +10,7 @@ from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
+from nsightlens.cli.step_rules import add_step_rules, check_step_rules
 from nsightlens.cli.talk import tell
 from nsightlens.errors import AmbiguousLaunchError
 
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_peaks(parser)
     add_kernel_rules(parser)
+    add_step_rules(parser)
     arguments.add_output(parser, FORMATS)
     arguments.add_text(parser)
 
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args, found.paths)
     check_peaks(args)
     check_kernel_rules(args)
+    check_step_rules(args)
     loaded = load(args, found)
     labels = classified(args, loaded.report, "launch")
     try:

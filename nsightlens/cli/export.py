@@ -10,6 +10,7 @@ from nsightlens.cli.classify import labels_of
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.peaks import add_peaks, check_peaks
+from nsightlens.cli.step_rules import add_step_rules, check_step_rules
 from nsightlens.cli.talk import say
 
 __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_filters(parser)
     add_peaks(parser)
     add_kernel_rules(parser)
+    add_step_rules(parser)
     group = parser.add_argument_group("tables")
     group.add_argument(
         "--instances",
@@ -70,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     check_export_place(args.output, force=args.force, inputs=found.paths)
     check_peaks(args)
     check_kernel_rules(args)
+    check_step_rules(args)
     loaded = load(args, found, instances=args.instances or False)
     if len(loaded.report):
         # An error where a pattern matches nothing, before anything is written.

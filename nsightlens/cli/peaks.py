@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nsightlens.cli.arguments import Once, name_of_file
 from nsightlens.cli.kernel_rules import rules_of
+from nsightlens.cli.step_rules import step_rules_of
 from nsightlens.cli.talk import say
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def classified(args: argparse.Namespace, report: Report, by: By) -> Classificati
             device=args.device,
             peaks=args.peaks,
             kernel_rules=rules_of(args),
+            step_rules=step_rules_of(args),
         )
     for text in result.warnings:
         say("warning", text)

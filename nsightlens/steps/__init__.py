@@ -7,7 +7,15 @@
 
 from __future__ import annotations
 
-from nsightlens.steps.annotation import annotate_paths, read_path
+from nsightlens.steps.annotation import annotate_launches, annotate_paths, read_path
 from nsightlens.steps.model import StepAnnotation
+from nsightlens.steps.rules import NO_STEP_RULES, StepRules
 
-__all__ = ["StepAnnotation", "annotate_paths", "read_path"]
+__all__ = [
+    "NO_STEP_RULES",
+    "StepAnnotation",
+    "StepRules",
+    "annotate_launches",
+    "annotate_paths",
+    "read_path",
+]

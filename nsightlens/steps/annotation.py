@@ -12,11 +12,15 @@ import pyarrow as pa
 
 from nsightlens.steps import batching_gap, nsightlens_v1
 from nsightlens.steps.model import DEFAULT_DOMAIN, StepAnnotation
+from nsightlens.steps.rules import NO_STEP_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ANNOTATION_SCHEMA", "GRAMMARS", "annotate_paths", "read_path"]
+    from nsightlens.report import Report
+    from nsightlens.steps.rules import StepRules
+
+__all__ = ["ANNOTATION_SCHEMA", "GRAMMARS", "annotate_launches", "annotate_paths", "read_path"]
 
 
 class Grammar(Protocol):
@@ -33,6 +37,11 @@ ANNOTATION_SCHEMA = pa.schema(
     [
         ("phase", pa.string()),
         ("batch_size", pa.int64()),
+        ("batch_source", pa.string()),
+        ("step_engine", pa.string()),
+        ("step_index", pa.int64()),
+        ("query_tokens", pa.int64()),
+        ("kv_tokens", pa.int64()),
         ("context_length", pa.int64()),
         ("query_length", pa.int64()),
         ("operation", pa.string()),
@@ -45,6 +54,25 @@ ANNOTATION_SCHEMA = pa.schema(
 class _DomainRanges(NamedTuple):
     domain: str
     names: list[str]
+
+
+def annotate_launches(report: Report, rules: StepRules = NO_STEP_RULES) -> pa.Table:
+    """Say in which step every launch of a report was.
+
+    Parameters
+    ----------
+    report
+        The report.
+    rules
+        What the user says of the steps.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per launch with the columns of `ANNOTATION_SCHEMA`; null where nothing is said.
+    """
+    _ = rules
+    return annotate_paths(report.launches["nvtx_path"])
 
 
 def annotate_paths(paths: Any) -> pa.Table:

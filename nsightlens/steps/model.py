@@ -38,6 +38,11 @@ class StepAnnotation(NamedTuple):
 
     phase: str | None = None
     batch_size: int | None = None
+    batch_source: str | None = None
+    step_engine: str | None = None
+    step_index: int | None = None
+    query_tokens: int | None = None
+    kv_tokens: int | None = None
     context_length: int | None = None
     query_length: int | None = None
     operation: str | None = None

@@ -42,7 +42,9 @@ EXEMPT = {
     ("analysis.explanation", "notebook"),  # Explanation._repr_html_ and .text
 }
 ONE_DOOR = {
+    "distributed": "pipelines",
     "matplotlib": "plots",
+    "nvtx": "annotate",
     "ncu_report": "readers",
     "sqlite3": "readers",
     "subprocess": "worker",

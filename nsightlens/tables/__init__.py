@@ -1,0 +1,50 @@
+"""One Arrow schema per table: name, type, unit and meaning of every column.
+
+This is the contract that everything to the right of it (see ``docs/architecture.md``) builds on.
+A column that a report cannot fill is null, never zero. ``SCHEMA_VERSION`` rises when a column
+changes its name, type, unit or meaning; a new column alone does not raise it.
+
+- `nsightlens.tables.column`: what a table is made of.
+- `nsightlens.tables.of_launches`, `nsightlens.tables.of_reports`: what a report holds.
+- `nsightlens.tables.of_labels`: what `nsightlens.classify` says of it.
+- `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
+"""
+
+from __future__ import annotations
+
+from nsightlens.tables.column import SCHEMA_VERSION, Column, empty_table, schema_of, table_of
+from nsightlens.tables.of_labels import LABELS, RESOURCES, ROOFLINES
+from nsightlens.tables.of_launches import FLOP_COUNT_COLUMNS, LAUNCHES
+from nsightlens.tables.of_reports import (
+    INSTANCES,
+    METRICS,
+    NVTX,
+    RULES,
+    SESSIONS,
+    STALL_REASONS,
+    STALLS,
+)
+from nsightlens.tables.of_sweeps import SWEEP, SWEEP_STEPS, SWEEP_TRENDS
+
+__all__ = [
+    "FLOP_COUNT_COLUMNS",
+    "INSTANCES",
+    "LABELS",
+    "LAUNCHES",
+    "METRICS",
+    "NVTX",
+    "RESOURCES",
+    "ROOFLINES",
+    "RULES",
+    "SCHEMA_VERSION",
+    "SESSIONS",
+    "STALLS",
+    "STALL_REASONS",
+    "SWEEP",
+    "SWEEP_STEPS",
+    "SWEEP_TRENDS",
+    "Column",
+    "empty_table",
+    "schema_of",
+    "table_of",
+]
