@@ -16,10 +16,10 @@
   that say them, for a program of your own.
 - `nsightlens.models`: sizes of language models, and the work of their steps.
 - `nsightlens.readers`: a file becomes a `Report`.
-- `nsightlens.analysis`: a `Report` becomes labels. `nsightlens.sweeps`: labels along the batch size,
-  and the verdict. `nsightlens.comparison`: two reports side by side; limits for CI.
-- `nsightlens.store`, `nsightlens.render`, `nsightlens.plots`: Parquet; text, JSON, CSV and Markdown;
-  figures.
+- `nsightlens.analysis`: a `Report` becomes labels. `nsightlens.sweeps`: labels along the batch
+  size, and the verdict. `nsightlens.comparison`: two reports side by side; limits for CI.
+- `nsightlens.store`, `nsightlens.render`, `nsightlens.plots`: Parquet; text, JSON, CSV and
+  Markdown; figures.
 - `nsightlens.pipelines`: many reports, one at a time, here or on a cluster.
 - `nsightlens.example`: the bundled, synthetic decode sweep.
 - `nsightlens.cli`, `nsightlens.notebook`: command line; display in notebooks.
@@ -36,17 +36,20 @@ if TYPE_CHECKING:
     from nsightlens.errors import NsightLensError
     from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
+    from nsightlens.sweeps import Sweep, sweep
 
 __all__ = [
     "Classification",
     "Explanation",
     "NsightLensError",
     "Report",
+    "Sweep",
     "__version__",
     "classify",
     "explain",
     "open_report",
     "read_metrics",
+    "sweep",
 ]
 
 # Where each public name lives. They are imported when first used, so that the command line can
@@ -56,10 +59,12 @@ _HOME = {
     "Explanation": "nsightlens.analysis",
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
+    "Sweep": "nsightlens.sweeps",
     "classify": "nsightlens.analysis",
     "explain": "nsightlens.analysis",
     "open_report": "nsightlens.readers",
     "read_metrics": "nsightlens.readers",
+    "sweep": "nsightlens.sweeps",
 }
 
 
