@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AmbiguousLaunchError",
+    "ClusterError",
     "CompressedReportError",
     "FieldMissingError",
     "FilterError",
@@ -174,6 +175,10 @@ class MissingExtraError(NsightLensError, ImportError):
             f"{purpose} needs {package}, which is not installed. "
             f'Install it with: pip install "nsightlens[{extra}]"'
         )
+
+
+class ClusterError(NsightLensError, ConnectionError):
+    """A Dask cluster cannot be reached, has no worker, was lost, or runs another nsightlens."""
 
 
 class ScannerError(NsightLensError, ImportError):

@@ -14,17 +14,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from nsightlens.processors import mark_as_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
-__all__ = ["Worker", "WorkerDiedError", "serve"]
+__all__ = ["Worker", "WorkerDiedError", "Workers", "serve"]
 
 Result = TypeVar("Result")
 
@@ -159,6 +160,69 @@ class Worker:
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         return f"{how}, saying: {last}" if last else how
+
+
+class Workers:
+    """Workers for the threads that share this: started when needed, used again, ended together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._all: set[Worker] = set()
+        self._idle: list[Worker] = []
+
+    @contextmanager
+    def lend(self, *, only_once: bool = False) -> Iterator[Worker]:
+        """Give an idle worker, or a new one, for as long as the context lasts.
+
+        Parameters
+        ----------
+        only_once
+            End it then: what it does leaves it of no more use.
+
+        Raises
+        ------
+        WorkerDiedError
+            No process could be started.
+        InterruptedError
+            The workers were ended.
+        """
+        worker = self._take()
+        try:
+            yield worker
+        finally:
+            self._give_back(worker, only_once=only_once)
+
+    def _take(self) -> Worker:
+        with self._lock:
+            if self._is_closed:
+                raise InterruptedError("the workers were ended")
+            if self._idle:
+                return self._idle.pop()
+            worker = Worker()
+            self._all.add(worker)
+            return worker
+
+    def _give_back(self, worker: Worker, *, only_once: bool) -> None:
+        with self._lock:
+            if worker.is_idle and not only_once:
+                self._idle.append(worker)
+                return
+            self._all.discard(worker)
+        worker.close()
+
+    def kill(self) -> None:
+        """End all of them, whatever they do; threads that wait for one need wait no more."""
+        with self._lock:
+            self._is_closed = True
+            for worker in self._all:
+                worker.kill()
+
+    def close(self) -> None:
+        """Let go of all that belongs to them, once no thread uses one."""
+        self.kill()
+        for worker in self._all:
+            worker.close()
 
 
 def _signal_name(number: int) -> str:

@@ -70,8 +70,14 @@ TABLE = (
     ),
     ExitCodeRow(
         ExitCode.MISSING,
-        "A metric or an optional library that was asked for is missing.",
-        (errors.MissingMetricError, errors.MissingExtraError, errors.ScannerError),
+        "A metric or an optional library that was asked for is missing, or a Dask cluster cannot "
+        "be used.",
+        (
+            errors.MissingMetricError,
+            errors.MissingExtraError,
+            errors.ScannerError,
+            errors.ClusterError,
+        ),
     ),
     ExitCodeRow(
         ExitCode.OUTPUT,

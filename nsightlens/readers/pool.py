@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,15 @@ from nsightlens.ncurep.scanner import compiled_scanner
 from nsightlens.readers.columns import shown_path
 from nsightlens.readers.read import read_here, read_report
 from nsightlens.readers.source import lies_on_disk, size_of
-from nsightlens.worker import Worker, WorkerDiedError
+from nsightlens.worker import WorkerDiedError, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from nsightlens.readers.read import Progress, ReadOptions
     from nsightlens.report import Report
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "lost"]
 
 _LARGE = 16 << 20  # [byte] where a report takes the compiled scanner as long as its tables take
 
@@ -51,10 +50,7 @@ class Pool:
         self._options = options
         self._progress = None if progress is None else _one_at_a_time(progress)
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="nsightlens")
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._workers: set[Worker] = set()
-        self._idle: list[Worker] = []
+        self._workers = Workers()
 
     def start(self, name: str) -> Callable[[], Report]:
         """Begin to read a report; return the function that waits for it.
@@ -70,8 +66,10 @@ class Pool:
 
     def _read_in_worker(self, name: str) -> Report:
         progress = self._progress
+        # NVIDIA's reader fills the memory of its process.
+        only_once = self._options.reader == "ncu_report"
         try:
-            with self._worker() as worker:
+            with self._workers.lend(only_once=only_once) as worker:
                 return worker.call(
                     read_report,
                     name,
@@ -79,48 +77,22 @@ class Pool:
                     progress=None if progress is None else partial(progress, name),
                 )
         except WorkerDiedError as died:
-            problem = f"the process that was to read it {died}"
-            advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
-            if "SIGBUS" in str(died):
-                advice = "The file was cut while it was read: read it when it is written whole."
-            raise ReaderFailedError(shown_path(name), problem, advice) from died
-
-    @contextmanager
-    def _worker(self) -> Iterator[Worker]:
-        worker = self._take_worker()
-        try:
-            yield worker
-        finally:
-            self._give_back(worker)
-
-    def _take_worker(self) -> Worker:
-        with self._lock:
-            if self._is_closed:
-                raise InterruptedError("the pool is closed")
-            if self._idle:
-                return self._idle.pop()
-            worker = Worker()
-            self._workers.add(worker)
-            return worker
-
-    def _give_back(self, worker: Worker) -> None:
-        with self._lock:
-            if worker.is_idle and self._options.reader != "ncu_report":
-                self._idle.append(worker)
-                return
-            self._workers.remove(worker)
-        # It is of no more use, or NVIDIA's reader has filled its memory.
-        worker.close()
+            raise lost(name, died) from died
 
     def close(self) -> None:
         """End whatever still runs and wait for it."""
-        with self._lock:
-            self._is_closed = True
-            for worker in self._workers:
-                worker.kill()
+        self._workers.kill()
         self._threads.shutdown(cancel_futures=True)
-        for worker in self._workers:
-            worker.close()
+        self._workers.close()
+
+
+def lost(name: str, died: WorkerDiedError) -> ReaderFailedError:
+    """Return what to tell of a report whose process ended before it was read."""
+    problem = f"the process that was to read it {died}"
+    advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
+    if "SIGBUS" in str(died):
+        advice = "The file was cut while it was read: read it when it is written whole."
+    return ReaderFailedError(shown_path(name), problem, advice)
 
 
 def _one_at_a_time(progress: Progress) -> Progress:

@@ -123,7 +123,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
         workers.append(Worker())
         return workers[-1]
 
-    monkeypatch.setattr(pool, "Worker", remembered)
+    monkeypatch.setattr("nsightlens.worker.Worker", remembered)
     return workers
 
 
