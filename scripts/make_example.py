@@ -1,16 +1,21 @@
-"""Write the bundled example report again, after a change of the model or of the writer."""
+"""Write the bundled example reports again, after a change of the model or of the writer."""
 
 from __future__ import annotations
 
 from nsightlens import example
-from nsightlens.example.decode_sweep import decode_sweep
-from nsightlens.ncurep import write_ncu_rep
+from nsightlens.example.decode_sweep import encode_decode_sweep
+from nsightlens.example.short_context_sweep import encode_short_context_sweep
 
 
 def main() -> None:
-    """Replace the report and say how large it is."""
-    written = write_ncu_rep(example.path(), decode_sweep(), overwrite=True)
-    print(f"{written}: {written.stat().st_size:,} bytes")
+    """Replace the reports and say how large they are."""
+    for name, encode in (
+        ("decode_sweep", encode_decode_sweep),
+        ("short_context", encode_short_context_sweep),
+    ):
+        target = example.path(name)
+        target.write_bytes(encode())
+        print(f"{target}: {target.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

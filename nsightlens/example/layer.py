@@ -3,7 +3,8 @@
 Names are those that vLLM, FlashAttention-2 and cuBLASLt give their kernels; work is counted by the
 analytic model of the paper ("Mind the Memory Gap", arXiv 2503.08311), with B sequences in the
 batch, S tokens of context, h heads of d elements, K inputs and N outputs of a linear layer.
-Durations come from `nsightlens.example.model`.
+Durations come from `nsightlens.example.model`. `nsightlens.example.gated_layer` builds layers with
+rotary embedding and a gated feed-forward network from these kernels and some of its own.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import TypedDict
 
 from nsightlens.example.model import FP16_BYTES, FP32_BYTES, H100_SXM, Family, Gpu, Kernel
 
-__all__ = ["OPT_1_3B", "Layer", "attention", "decode_layer", "gemm"]
+__all__ = ["OPT_1_3B", "Layer", "attention", "decode_layer", "gemm", "kv_cache_write", "streaming"]
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Sizes of a transformer layer with multi-head attention."""
+    """Sizes of a transformer layer; several query heads may share a head of keys and values."""
 
     model_dim: int
     head_count: int
+    kv_head_count: int
     feed_forward_dim: int
 
     @property
@@ -30,8 +32,13 @@ class Layer:
         """Elements of one head."""
         return self.model_dim // self.head_count
 
+    @property
+    def kv_dim(self) -> int:
+        """Elements of the keys of one token, and of its values."""
+        return self.kv_head_count * self.head_dim
 
-OPT_1_3B = Layer(model_dim=2048, head_count=32, feed_forward_dim=8192)
+
+OPT_1_3B = Layer(model_dim=2048, head_count=32, kv_head_count=32, feed_forward_dim=8192)
 
 
 def decode_layer(
@@ -50,7 +57,7 @@ def decode_layer(
     return [
         layer_norm("attention_norm", batch, d),
         gemm("qkv_proj", batch, d, 3 * d, gpu),
-        kv_cache_write("kv_cache_write", batch, d),
+        kv_cache_write("kv_cache_write", batch, layer.kv_dim),
         *attention(batch, context, layer, gpu),
         gemm("out_proj", batch, d, d, gpu),
         residual_add("attention_residual", batch, d),
@@ -68,7 +75,9 @@ def decode_layer(
 _SHARED_FOR_STAGES = 212 * 1024
 
 
-def gemm(operation: str, batch: int, k: int, n: int, gpu: Gpu = H100_SXM) -> Kernel:
+def gemm(
+    operation: str, batch: int, k: int, n: int, gpu: Gpu = H100_SXM, *, has_bias: bool = True
+) -> Kernel:
     """Return a linear layer from ``k`` to ``n`` features, as a wgmma kernel of cuBLASLt.
 
     FLOPs = 2 B K N and bytes = b (K N + B (K + N)) with b = 2 B per element, so that the
@@ -92,7 +101,8 @@ def gemm(operation: str, batch: int, k: int, n: int, gpu: Gpu = H100_SXM) -> Ker
     # For each k-slice of 16, every group of four warps reads its rows and all columns of the tile.
     shared = macs / (tile_m * tile_n * 16) * FP16_BYTES * 16 * (tile_m + tile_m // 64 * tile_n)
     suffix = "_splitK" if splits > 1 else ""
-    name = f"nvjet_hsh_{tile_m}x{tile_n}_64x{stages}_2x1_v_bz{suffix}_bias_TNT"
+    epilogue = "_bias" if has_bias else ""
+    name = f"nvjet_hsh_{tile_m}x{tile_n}_64x{stages}_2x1_v_bz{suffix}{epilogue}_TNT"
     return Kernel(
         operation=operation,
         family="gemm",
@@ -103,10 +113,10 @@ def gemm(operation: str, batch: int, k: int, n: int, gpu: Gpu = H100_SXM) -> Ker
         registers=168,
         shared_bytes_per_block=stages * stage_bytes,
         useful_flop=2.0 * batch * k * n,
-        read_bytes=float(FP16_BYTES * (k * n + batch * k + n)),
+        read_bytes=float(FP16_BYTES * (k * n + batch * k + (n if has_bias else 0))),
         written_bytes=float(FP16_BYTES * batch * n),
         tensor_op=2.0 * macs,
-        fadd=float(padded * n),
+        fadd=float(padded * n) if has_bias else 0.0,
         l2_bytes=weights_read + activations_read,
         shared_bytes=shared,
         l1_bytes=float(FP16_BYTES * batch * n),
@@ -124,11 +134,20 @@ def _wave_efficiency(blocks: int, at_once: int) -> float:
 
 # --- Attention -------------------------------------------------------------------------------
 
-_QUERY_TILE, _KV_TILE = 64, 256
-_TRAITS = (
-    "Flash_fwd_kernel_traits<(int)64, (int)64, (int)256, (int)4, (bool)0, (bool)0, cutlass::half_t,"
-    " Flash_kernel_traits<(int)64, (int)64, (int)256, (int)4, cutlass::half_t>>"
-)
+_QUERY_TILE = 64
+
+
+def _kv_tile(head_dim: int) -> int:
+    """Return the keys of one tile, as FlashAttention-2 chooses them by the size of a head."""
+    return 256 if head_dim <= 64 else 128
+
+
+def _traits(head_dim: int) -> str:
+    sizes = f"(int){head_dim}, (int){_QUERY_TILE}, (int){_kv_tile(head_dim)}, (int)4"
+    return (
+        f"Flash_fwd_kernel_traits<{sizes}, (bool)0, (bool)0, cutlass::half_t,"
+        f" Flash_kernel_traits<{sizes}, cutlass::half_t>>"
+    )
 
 
 def attention(
@@ -136,16 +155,18 @@ def attention(
 ) -> list[Kernel]:
     """Return decode attention as FlashAttention-2 runs it: split over KV where the batch is small.
 
-    FLOPs = 4 B h S d and bytes = 2 B h S d b, so that the useful intensity is 2 / b = 1 FLOP/B at
-    every batch and context. The tensor cores execute 64 rows where one is useful, and S rounded up
-    to tiles of 256. With fewer blocks than 0.8 of what fits at once, the context is split in
-    parts, and a second kernel merges them.
+    With h query heads on g heads of keys and values, FLOPs = 4 B h S d and bytes = 2 B g S d b, so
+    that the useful intensity is 2 h / (g b) at every batch and context: 1 FLOP/B where g = h. The
+    query heads of a group are rows of one tile: the tensor cores execute 64 rows where h / g are
+    useful, and S rounded up to whole tiles. With fewer blocks than 0.8 of what fits at once, the
+    context is split in parts, and a second kernel merges them.
     """
-    h, d = layer.head_count, layer.head_dim
-    kv_tiles = math.ceil(context / _KV_TILE)
-    splits = kv_tiles if batch * h < 0.8 * 2 * gpu.sm_count else 1
-    scores = _QUERY_TILE * kv_tiles * _KV_TILE * batch * h
-    kv_bytes = 2.0 * FP16_BYTES * batch * h * context * d
+    h, d, kv_heads = layer.head_count, layer.head_dim, layer.kv_head_count
+    tile = _kv_tile(d)
+    kv_tiles = math.ceil(context / tile)
+    splits = kv_tiles if batch * kv_heads < 0.8 * 2 * gpu.sm_count else 1
+    scores = _QUERY_TILE * kv_tiles * tile * batch * kv_heads
+    kv_bytes = 2.0 * FP16_BYTES * batch * kv_heads * context * d
     partial_bytes = float(FP32_BYTES * batch * h * (d + 1) * splits)
     output_bytes = float(FP16_BYTES * batch * h * d)
     main = Kernel(
@@ -153,13 +174,14 @@ def attention(
         family="attention",
         name="flash_fwd_splitkv_kernel",
         demangled_name=(
-            f"void flash::flash_fwd_splitkv_kernel<{_TRAITS}, (bool)0, (bool)0, (bool)0, (bool)0,"
-            f" (bool)1, (bool)0, (bool){int(splits > 1)}, (bool)0>(flash::Flash_fwd_params)"
+            f"void flash::flash_fwd_splitkv_kernel<{_traits(d)}, (bool)0, (bool)0, (bool)0,"
+            f" (bool)0, (bool)1, (bool)0, (bool){int(splits > 1)}, (bool)0>"
+            "(flash::Flash_fwd_params)"
         ),
-        grid=(1, splits, batch * h) if splits > 1 else (1, batch, h),
+        grid=(1, splits, batch * kv_heads) if splits > 1 else (1, batch, kv_heads),
         block_threads=128,
         registers=250,
-        shared_bytes_per_block=FP16_BYTES * d * (_QUERY_TILE + 2 * _KV_TILE),
+        shared_bytes_per_block=FP16_BYTES * d * (_QUERY_TILE + 2 * tile),
         useful_flop=4.0 * batch * h * context * d,
         read_bytes=kv_bytes + output_bytes,
         written_bytes=partial_bytes if splits > 1 else output_bytes,
@@ -170,11 +192,11 @@ def attention(
         special=float(scores),
         l2_bytes=kv_bytes + output_bytes,
         # Each of the four warps reads the whole tile of keys and of values.
-        shared_bytes=4 * 2.0 * FP16_BYTES * batch * h * kv_tiles * _KV_TILE * d,
+        shared_bytes=4 * 2.0 * FP16_BYTES * batch * kv_heads * kv_tiles * tile * d,
         l1_bytes=kv_bytes + 2 * output_bytes,
         warp_instructions=scores / 32 * 9,
         floor_s=4.5e-6,
-        bytes_in_flight=float(FP16_BYTES * _KV_TILE * d),
+        bytes_in_flight=float(FP16_BYTES * min(tile, context) * d),
     )
     if splits == 1:
         return [main]
@@ -190,7 +212,7 @@ def _merge(
         family="attention_merge",
         name="flash_fwd_splitkv_combine_kernel",
         demangled_name=(
-            f"void flash::flash_fwd_splitkv_combine_kernel<{_TRAITS}, (int)8,"
+            f"void flash::flash_fwd_splitkv_combine_kernel<{_traits(layer.head_dim)}, (int)8,"
             f" (int){max(1, math.ceil(math.log2(splits)))}, (bool)1>(flash::Flash_fwd_params)"
         ),
         grid=(math.ceil(batch * layer.head_count / 8), 1, 1),
@@ -234,7 +256,7 @@ def layer_norm(operation: str, rows: int, width: int) -> Kernel:
         warp_instructions=elements / 32 * 8,
         floor_s=2.6e-6,
         # A block loads its row, the weights and the biases at once.
-        **_streaming(
+        **streaming(
             read=FP16_BYTES * (elements + 2 * width),
             written=FP16_BYTES * elements,
             in_flight=FP16_BYTES * 3 * width,
@@ -291,7 +313,7 @@ def _elementwise(
         fadd=fadd,
         warp_instructions=elements / 4 / 32 * 40,
         floor_s=2.1e-6,
-        **_streaming(read=FP16_BYTES * elements * inputs, written=FP16_BYTES * elements),
+        **streaming(read=FP16_BYTES * elements * inputs, written=FP16_BYTES * elements),
     )
 
 
@@ -313,7 +335,7 @@ def kv_cache_write(operation: str, rows: int, width: int) -> Kernel:
         useful_flop=0.0,
         warp_instructions=elements / 32 * 6,
         floor_s=2.3e-6,
-        **_streaming(
+        **streaming(
             read=FP16_BYTES * elements,
             written=FP16_BYTES * elements,
             in_flight=FP16_BYTES * 4 * width,
@@ -321,7 +343,7 @@ def kv_cache_write(operation: str, rows: int, width: int) -> Kernel:
     )
 
 
-class _MemorySide(TypedDict):
+class MemorySide(TypedDict):
     read_bytes: float
     written_bytes: float
     l2_bytes: float
@@ -329,7 +351,7 @@ class _MemorySide(TypedDict):
     bytes_in_flight: float
 
 
-def _streaming(*, read: float, written: float, in_flight: float = 4096) -> _MemorySide:
+def streaming(*, read: float, written: float, in_flight: float = 4096) -> MemorySide:
     """Return the memory side of a kernel that touches every byte once."""
     return {
         "read_bytes": float(read),

@@ -31,7 +31,9 @@ DRAM_EFFICIENCY = 0.92
 TENSOR_EFFICIENCY = 0.75
 DRAM_LATENCY_S = 650e-9
 
-Family = Literal["gemm", "attention", "attention_merge", "norm", "activation", "add", "kv_cache"]
+Family = Literal[
+    "gemm", "attention", "attention_merge", "norm", "activation", "add", "kv_cache", "rope"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,20 @@ import math
 
 import pytest
 
+from nsightlens.example import short_context_sweep
 from nsightlens.example.counters import metrics_of
 from nsightlens.example.decode_sweep import BATCH_SIZES, CONTEXT
+from nsightlens.example.gated_layer import gated_decode_layer
 from nsightlens.example.layer import decode_layer
 from nsightlens.example.model import H100_SXM, Kernel
 
 ELAPSED = "avg.pct_of_peak_sustained_elapsed"
 ACTIVE = "avg.pct_of_peak_sustained_active"
-KERNELS = [kernel for batch in BATCH_SIZES for kernel in decode_layer(batch, CONTEXT)]
+SHORT = short_context_sweep
+KERNELS = [
+    *(kernel for batch in BATCH_SIZES for kernel in decode_layer(batch, CONTEXT)),
+    *(k for batch in SHORT.BATCH_SIZES for k in gated_decode_layer(batch, SHORT.CONTEXT)),
+]
 
 every_kernel = pytest.mark.parametrize(
     "kernel", KERNELS, ids=[f"{i}-{kernel.operation}" for i, kernel in enumerate(KERNELS)]

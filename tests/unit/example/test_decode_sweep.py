@@ -85,18 +85,18 @@ def test_an_operation_carries_its_useful_work(bundled: NcuRepFile) -> None:
 def test_the_script_writes_the_report_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It replaces the file and says how large it became."""
-    target = tmp_path / FILE_NAME
-    target.write_bytes(b"old")
-    monkeypatch.setattr(example, "path", lambda: target)
+    """It replaces both files and says how large they became."""
+    (tmp_path / FILE_NAME).write_bytes(b"old")
+    monkeypatch.setattr(example, "path", lambda name: tmp_path / example.FILE_NAMES[name])
     spec = importlib.util.spec_from_file_location("make_example", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     script.main()
-    assert target.read_bytes() == encode_decode_sweep()
-    assert "bytes" in capsys.readouterr().out
+    assert (tmp_path / FILE_NAME).read_bytes() == encode_decode_sweep()
+    assert (tmp_path / example.FILE_NAMES["short_context"]).is_file()
+    assert capsys.readouterr().out.count(" bytes") == 2
 
 
 def test_another_sweep_can_be_made() -> None:
