@@ -24,6 +24,7 @@ __all__ = [
     "MissingExtraError",
     "MissingMetricError",
     "NotAReportError",
+    "NothingToPlotError",
     "NsightLensError",
     "NsightLensWarning",
     "OutputError",
@@ -179,6 +180,10 @@ class MissingExtraError(NsightLensError, ImportError):
 
 class ClusterError(NsightLensError, ConnectionError):
     """A Dask cluster cannot be reached, has no worker, was lost, or runs another nsightlens."""
+
+
+class NothingToPlotError(NsightLensError, ValueError):
+    """A figure was asked for, and the data holds nothing that it could show."""
 
 
 class ScannerError(NsightLensError, ImportError):

@@ -70,11 +70,12 @@ TABLE = (
     ),
     ExitCodeRow(
         ExitCode.MISSING,
-        "A metric or an optional library that was asked for is missing, or a Dask cluster cannot "
-        "be used.",
+        "A metric or an optional library that was asked for is missing, a report has nothing that "
+        "the figure could show, or a Dask cluster cannot be used.",
         (
             errors.MissingMetricError,
             errors.MissingExtraError,
+            errors.NothingToPlotError,
             errors.ScannerError,
             errors.ClusterError,
         ),
