@@ -7,12 +7,14 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.column`: what a table is made of.
 - `nsightlens.tables.of_launches`, `nsightlens.tables.of_reports`: what a report holds.
 - `nsightlens.tables.of_labels`: what `nsightlens.classify` says of it.
+- `nsightlens.tables.of_datasets`: what a dataset of many reports adds.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
 """
 
 from __future__ import annotations
 
 from nsightlens.tables.column import SCHEMA_VERSION, Column, empty_table, schema_of, table_of
+from nsightlens.tables.of_datasets import REPORT_ID, REPORTS
 from nsightlens.tables.of_labels import LABELS, RESOURCES, ROOFLINES
 from nsightlens.tables.of_launches import FLOP_COUNT_COLUMNS, LAUNCHES
 from nsightlens.tables.of_reports import (
@@ -33,6 +35,8 @@ __all__ = [
     "LAUNCHES",
     "METRICS",
     "NVTX",
+    "REPORTS",
+    "REPORT_ID",
     "RESOURCES",
     "ROOFLINES",
     "RULES",
