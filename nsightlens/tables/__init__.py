@@ -9,11 +9,13 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.of_labels`: what `nsightlens.classify` says of it.
 - `nsightlens.tables.of_datasets`: what a dataset of many reports adds.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
+- `nsightlens.tables.of_comparisons`: what `nsightlens.compare` says of two sides, and a gate.
 """
 
 from __future__ import annotations
 
 from nsightlens.tables.column import SCHEMA_VERSION, Column, empty_table, schema_of, table_of
+from nsightlens.tables.of_comparisons import COMPARED, COMPARISON, COMPARISON_FAMILIES, GATE
 from nsightlens.tables.of_datasets import REPORT_ID, REPORTS
 from nsightlens.tables.of_labels import LABELS, RESOURCES, ROOFLINES
 from nsightlens.tables.of_launches import FLOP_COUNT_COLUMNS, LAUNCHES
@@ -29,7 +31,11 @@ from nsightlens.tables.of_reports import (
 from nsightlens.tables.of_sweeps import SWEEP, SWEEP_STEPS, SWEEP_TRENDS
 
 __all__ = [
+    "COMPARED",
+    "COMPARISON",
+    "COMPARISON_FAMILIES",
     "FLOP_COUNT_COLUMNS",
+    "GATE",
     "INSTANCES",
     "LABELS",
     "LAUNCHES",
