@@ -12,7 +12,11 @@
 - `nsightlens.analysis.confidence`, `nsightlens.analysis.reason`: how sure, and why, in words.
 - `nsightlens.analysis.nvidia_verdict`: what NVIDIA's rule says of a launch, beside the label.
 - `nsightlens.analysis.resource_words`: resources as a person says them.
+- `nsightlens.analysis.measured`: all that the rules take, of launches or groups.
+- `nsightlens.analysis.label_columns`: the rules applied to it, as columns.
 - `nsightlens.analysis.aggregate`: groups of launches.
+- `nsightlens.analysis.tally`, `nsightlens.analysis.sums`, `nsightlens.analysis.usage_sums`: groups
+  add up, also across reports.
 - `nsightlens.analysis.identity`, `nsightlens.analysis.context`: what else a row shows.
 - `nsightlens.analysis.resources`: the table of roofline times.
 - `nsightlens.analysis.rooflines`: the table of rooflines at DRAM, L2 and L1.

@@ -1,9 +1,7 @@
-"""Groups of launches: work, durations and roofline times add up, then the same rules apply.
+"""Groups of launches: which belong together, and what all of a group share.
 
-Launches group by family, subtype, phase, batch size and GPU, and by kernel where asked. A launch
-without a duration, such as a failed collection, is counted and left out of every sum. A launch
-whose sides were not measured is not left out: it may have been anything from idle to busy for all
-of its duration, and the label of the group has to hold whichever it was.
+Launches group by family, subtype, phase, batch size and GPU, and by kernel where asked. How they
+add up stands in `nsightlens.analysis.tally`.
 """
 
 from __future__ import annotations
@@ -14,9 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.analysis import thresholds
-from nsightlens.analysis.context import Context
-from nsightlens.analysis.usage import FLOP_RESOURCES, Usage
 from nsightlens.arrays import number_array
 from nsightlens.devices.columns import text_column
 
@@ -32,8 +27,6 @@ __all__ = [
     "group_by",
     "group_columns",
     "grouping_columns",
-    "merge_context",
-    "sum_usage",
 ]
 
 
@@ -72,30 +65,6 @@ class Groups(NamedTuple):
         """Return the maximum in each group; last axis as in `sum`."""
         return self._reduce(np.maximum, values)
 
-    def mean(self, values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted mean of what is known; NaN where nothing is."""
-        weight = np.where(np.isnan(values) | np.isnan(weight), 0.0, weight)
-        total = self.sum(weight)
-        weighted = self.sum(np.where(weight > 0, values, 0.0) * weight)
-        return np.where(total > 0, weighted / np.where(total > 0, total, 1.0), np.nan)
-
-    def peak(
-        self,
-        peak: NDArray[np.float64],
-        work: NDArray[np.float64],
-        duration_ns: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return the peak of groups: their work over the time that it needs at its own peaks.
-
-        So that fraction of peak, intensity and ridge of a group say the same as its roofline times.
-        Without work it is the mean over the duration. Last axis as in `sum`.
-        """
-        counts = ~np.isnan(duration_ns) & (work > 0) & (peak > 0)
-        done = self.sum(np.where(counts, work, 0.0))
-        needed = self.sum(np.where(counts, work / np.where(counts, peak, 1.0), 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(needed > 0, done / needed, self.mean(peak, duration_ns))
-
     def common(self, column: Any) -> Any:
         """Return the text that all launches of a group share; null where they do not."""
         code, texts = text_column({"text": column}, "text")
@@ -126,107 +95,6 @@ def group_by(columns: Sequence[Any]) -> Groups:
     ranked = rank[code]
     order = np.argsort(ranked, kind="stable")
     return Groups(order, np.searchsorted(ranked[order], np.arange(len(first))))
-
-
-def sum_usage(usage: Usage, groups: Groups) -> Usage:
-    """Add up the usage of launches to that of groups.
-
-    A side of a group is complete where it is in every launch; else its ceiling is the sum of the
-    ceilings, which is at least the ceiling of the sum. A launch without a ceiling adds all of its
-    duration to that of its group; a group of such launches alone has none either.
-    """
-    counts = ~np.isnan(usage.duration_ns)
-    duration = groups.sum(np.where(counts, usage.duration_ns, 0.0))
-    known = ~np.isnan(usage.time_ns)
-    return Usage(
-        duration_ns=np.where(groups.any(counts), duration, np.nan),
-        time_ns=_sum_known(usage.time_ns, groups),
-        is_counted=groups.all(usage.is_counted | ~known) & groups.any(known),
-        is_of_active_cycles=groups.any(usage.is_of_active_cycles & known),
-        work=_sum_work(usage, groups, counts),
-        peak_per_s=groups.peak(usage.peak_per_s, usage.work, usage.duration_ns),
-        peak_source=groups.largest(np.where(counts, usage.peak_source, -1)),
-        is_peak_assumed=groups.any(usage.is_peak_assumed & counts & (usage.work > 0)),
-        compute_ceiling_ns=_sum_ceilings(usage, usage.compute_ceiling_ns, groups, counts),
-        memory_ceiling_ns=_sum_ceilings(usage, usage.memory_ceiling_ns, groups, counts),
-        is_compute_complete=groups.all(usage.is_compute_complete | ~counts),
-        is_memory_complete=groups.all(usage.is_memory_complete | ~counts),
-        flop_ns=_sum_known(usage.flop_ns, groups),
-        flop_low_ns=_sum_counting(usage.flop_low_ns, groups, counts),
-        flop_high_ns=_sum_counting(usage.flop_high_ns, groups, counts),
-        flop_most_ns=_sum_counting(usage.flop_most_ns, groups, counts),
-        has_flop_counts=groups.all(usage.has_flop_counts | ~counts) & groups.any(counts),
-        uncounted_flop=_sum_counting(usage.uncounted_flop, groups, counts),
-        dram_ns=_sum_all(usage.dram_ns, groups, counts),
-        dram_percent_ns=_sum_all(usage.dram_percent_ns, groups, counts),
-        is_dram_counted=groups.all(usage.is_dram_counted | ~counts) & groups.any(counts),
-        is_partition=groups.any(usage.is_partition),
-        is_analytic=groups.any(usage.is_analytic),
-        boost_ratio=groups.mean(usage.boost_ratio, usage.duration_ns),
-    )
-
-
-def _sum_ceilings(
-    usage: Usage, ceiling_ns: NDArray[np.float64], groups: Groups, counts: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    is_open = ~np.isfinite(ceiling_ns)
-    # Percentages a little above 100 are real: passes differ.
-    most = np.where(is_open, thresholds.CONTRADICTION * usage.duration_ns, ceiling_ns)
-    total = groups.sum(np.where(counts, most, 0.0))
-    return np.where(groups.all(is_open | ~counts), np.inf, total)
-
-
-def _sum_known(values: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
-    known = ~np.isnan(values)
-    return np.where(groups.any(known), groups.sum(np.where(known, values, 0.0)), np.nan)
-
-
-def _sum_counting(
-    values: NDArray[np.float64], groups: Groups, counts: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Add up the launches that count; what is not known of one of them is not bounded."""
-    bounded = np.where(np.isnan(values), np.inf, values)
-    return groups.sum(np.where(counts, bounded, 0.0))
-
-
-def _sum_all(
-    values: NDArray[np.float64], groups: Groups, counts: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Add up the launches that count; NaN where the value of one of them is not known."""
-    return np.where(groups.any(counts), groups.sum(np.where(counts, values, 0.0)), np.nan)
-
-
-def _sum_work(usage: Usage, groups: Groups, counts: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Add up work. Bytes of a level are known only where every launch that counts has them."""
-    work = _sum_known(np.where(counts, usage.work, np.nan), groups)
-    has_all = groups.all(~np.isnan(usage.work) | ~counts)
-    has_all[: len(FLOP_RESOURCES)] = True
-    return np.where(has_all, work, np.nan)
-
-
-def merge_context(context: Context, duration_ns: NDArray[np.float64], groups: Groups) -> Context:
-    """Merge the context of launches: means over the duration, the stall of the longest launch."""
-    weight = np.where(np.isnan(duration_ns), 0.0, duration_ns)
-    # The longest launch of each group that has a top stall: last by weight within the group.
-    has_stall = np.asarray(pc.is_valid(context.top_stall).to_numpy(zero_copy_only=False))
-    rank = np.empty(len(weight), dtype=np.intp)
-    rank[np.argsort(np.where(has_stall, weight, -1.0), kind="stable")] = np.arange(len(weight))
-    longest = np.argsort(rank)[groups.largest(rank)]
-    return Context(
-        number={name: groups.mean(value, weight) for name, value in context.number.items()},
-        top_stall=context.top_stall.take(number_array(longest)),
-        launch_count=groups.sum(context.launch_count),
-        failed_count=groups.sum(context.failed_count),
-        undated_count=groups.sum(context.undated_count),
-        has_bad_duration=groups.any(context.has_bad_duration),
-        has_unfit_shapes=groups.any(context.has_unfit_shapes),
-        lacks_dram_counters=groups.any(context.lacks_dram_counters),
-        is_unsupported=groups.any(context.is_unsupported),
-        has_other_clock=groups.any(context.has_other_clock),
-        has_other_dram_clock=groups.any(context.has_other_dram_clock),
-        lost_metric_count=groups.sum(context.lost_metric_count),
-        has_metrics=groups.any(context.has_metrics),
-    )
 
 
 def grouping_columns(identity: pa.Table, *, with_kernel: bool) -> list[Any]:

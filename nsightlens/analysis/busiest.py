@@ -90,12 +90,25 @@ class BusiestCounters(NamedTuple):
     names: tuple[str, ...]
     shared_wavefronts: NDArray[np.float64]
 
-    def common(self, groups: Groups, duration_ns: NDArray[np.float64]) -> BusiestCounters:
-        """Return the counters that all launches of a group share, -1 where they do not."""
+    def grouped(self, groups: Groups, shared_wavefronts: NDArray[np.float64]) -> BusiestCounters:
+        """Return the counters that all rows of a group share, -1 where they do not.
+
+        -1 is also what some rows have that share no counter, so that groups can be grouped again.
+        """
         largest = groups.largest(self.code)
         is_common = -groups.largest(-self.code) == largest
-        shared = groups.mean(self.shared_wavefronts, duration_ns)
-        return BusiestCounters(np.where(is_common, largest, -1), self.names, shared)
+        return BusiestCounters(np.where(is_common, largest, -1), self.names, shared_wavefronts)
+
+    def of_names(self, names: tuple[str, ...]) -> BusiestCounters:
+        """Return the same with codes into other names, which hold all that are in use."""
+        index = {name: i for i, name in enumerate(names)}
+        new = np.array([index.get(name, -1) for name in self.names] + [-1], dtype=np.intp)
+        return BusiestCounters(new[self.code], names, self.shared_wavefronts)
+
+    def used_names(self) -> tuple[str, ...]:
+        """Return the names that some code stands for, in their order."""
+        used = np.unique(self.code[self.code >= 0])
+        return tuple(self.names[i] for i in used)
 
 
 def busiest_counters(store: MetricStore, usage: Usage) -> BusiestCounters:

@@ -9,28 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nsightlens import tables
-from nsightlens.analysis.aggregate import (
-    group_by,
-    group_columns,
-    grouping_columns,
-    merge_context,
-    sum_usage,
-)
-from nsightlens.analysis.analytic import with_annotated_shapes
-from nsightlens.analysis.busiest import busiest_counters, cache_clause
-from nsightlens.analysis.confidence import assess
-from nsightlens.analysis.context import launch_context
+from nsightlens.analysis.aggregate import group_by, group_columns, grouping_columns
 from nsightlens.analysis.identity import STEP_COLUMNS, identify, numbered_keys
-from nsightlens.analysis.label import BOUNDS, CONFIDENCES, EVIDENCES, REGIMES, decide
-from nsightlens.analysis.measure import measure_usage
-from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict, parting
-from nsightlens.analysis.padding import measure_padding
-from nsightlens.analysis.phrase import choose, sentence, when
-from nsightlens.analysis.reason import reasons
-from nsightlens.analysis.resources import SOURCES, resources_table, source_codes
-from nsightlens.analysis.rooflines import level_intensity, level_roofs, rooflines_table, sum_levels
-from nsightlens.analysis.usage import INDEX, RESOURCES
-from nsightlens.arrays import known_numbers, number_array
+from nsightlens.analysis.label import BOUNDS
+from nsightlens.analysis.label_columns import label_columns
+from nsightlens.analysis.measured import measure
+from nsightlens.analysis.nvidia_verdict import VERDICTS, no_verdict, nvidia_verdict
+from nsightlens.analysis.phrase import choose
+from nsightlens.analysis.resources import resources_table
+from nsightlens.analysis.rooflines import rooflines_table
+from nsightlens.analysis.tally import tally_of
+from nsightlens.arrays import known_numbers
 from nsightlens.devices import peak_overrides
 from nsightlens.devices.peaks import misnamed_devices, unused_ceilings
 from nsightlens.errors import PeaksWarning
@@ -42,13 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
-    from nsightlens.analysis.busiest import BusiestCounters
-    from nsightlens.analysis.context import Context
-    from nsightlens.analysis.label import Decision
-    from nsightlens.analysis.nvidia_verdict import NvidiaVerdict
-    from nsightlens.analysis.rooflines import LevelIntensity
-    from nsightlens.analysis.usage import Usage
     from nsightlens.devices import PeakOverrides
     from nsightlens.kernels import KernelRules, UserRules
     from nsightlens.report import Report
@@ -194,35 +178,30 @@ def _classify(
     naming: tuple[UserRules | None, StepRules],
 ) -> Classification:
     launches = report.launches
-    usage = measure_usage(report, overrides)
     verdict = nvidia_verdict(report)
-    context = launch_context(report, usage, verdict)
     identity = identify(report, *naming)
-    busiest = busiest_counters(report.store, usage)
+    measured, counted = measure(report, identity, verdict, overrides)
     resources = resources_table(
-        usage, busiest, launches["report"].combine_chunks(), launches["launch_id"].combine_chunks()
+        counted,
+        measured.busiest,
+        launches["report"].combine_chunks(),
+        launches["launch_id"].combine_chunks(),
     )
-    padding = measure_padding(usage, identity, report)
-    undecided = decide(usage, context.number["fullness"]).bound == 0
-    usage, is_contradicted = with_annotated_shapes(usage, undecided, identity, report)
-    context = context._replace(has_unfit_shapes=is_contradicted)
-    levels = level_roofs(report, usage, overrides)
-    rooflines = rooflines_table(report, usage, levels)
+    rooflines = rooflines_table(report, measured.usage, measured.levels)
     if by == "launch":
         data = _launch_columns(report, identity)
     else:
-        columns = grouping_columns(identity, with_kernel=by == "kernel")
-        groups = group_by(columns)
-        context = merge_context(context, usage.duration_ns, groups)
-        padding = padding.sum(groups)
-        busiest = busiest.common(groups, usage.duration_ns)
-        levels = sum_levels(levels, groups, usage.duration_ns)
-        usage = sum_usage(usage, groups)
-        verdict = no_verdict(len(usage))
+        groups = group_by(grouping_columns(identity, with_kernel=by == "kernel"))
+        measured = tally_of(measured, groups).measured()
+        verdict = no_verdict(len(measured.usage))
         data = group_columns(report, identity, groups, with_kernel=by == "kernel")
-    context = context._replace(number=context.number | padding.ratios())
-    data |= _label_columns(usage, context, verdict, (busiest, level_intensity(usage, levels)))
-    labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(usage))
+    _, columns = label_columns(measured, verdict)
+    data |= columns | {
+        "duration_share_pct": _share_pct(measured.usage.duration_ns),
+        "nvidia_verdict": choose(verdict.code, VERDICTS),
+        "nvidia_stored_verdict": choose(verdict.stored, VERDICTS),
+    }
+    labels = tables.table_of(tables.schema_of(tables.LABELS), data, len(measured.usage))
     noticed = [*misnamed_devices(report, overrides), *unused_ceilings(report, overrides)]
     return Classification(labels, resources, rooflines, by, tuple(noticed), naming[0])
 
@@ -239,60 +218,8 @@ def _launch_columns(report: Report, identity: pa.Table) -> dict[str, Any]:
     }
 
 
-def _label_columns(
-    usage: Usage,
-    context: Context,
-    verdict: NvidiaVerdict,
-    caches: tuple[BusiestCounters, LevelIntensity],
-) -> dict[str, Any]:
-    decision = decide(usage, context.number["fullness"])
-    confidence = assess(usage, decision, context)
-    total = np.nansum(usage.duration_ns)
-    share = 100.0 * usage.duration_ns / total if total > 0 else np.full(len(usage), np.nan)
-    shown = ("executed_per_useful_flop", "dram_per_algorithmic_byte", "dram_throughput_pct",
-             "sm_throughput_pct", "achieved_occupancy_pct", "stalled_for_data_pct")  # fmt: skip
-    return {
-        "launch_count": number_array(context.launch_count),
-        "failed_launch_count": number_array(context.failed_count),
-        "duration_ns": known_numbers(usage.duration_ns),
-        "duration_share_pct": known_numbers(share),
-        "bound": choose(decision.bound, BOUNDS),
-        "limiter": choose(decision.limiter, RESOURCES),
-        "limiter_fraction": known_numbers(decision.limiter_fraction),
-        "roofline_bound": choose(decision.roofline_bound, BOUNDS),
-        "nvidia_verdict": choose(verdict.code, VERDICTS),
-        "nvidia_stored_verdict": choose(verdict.stored, VERDICTS),
-        "bound_ratio": known_numbers(decision.bound_ratio),
-        "arithmetic_intensity_flop_per_byte": known_numbers(decision.arithmetic_intensity),
-        "ridge_point_flop_per_byte": known_numbers(decision.ridge_point),
-        "ridge_point_boost_flop_per_byte": known_numbers(decision.ridge_point_boost),
-        "clock_dependent": number_array(
-            decision.clock_dependent == 1.0, ~np.isnan(decision.clock_dependent)
-        ),
-        **{name: known_numbers(context.number[name]) for name in shown},
-        "top_stall": context.top_stall,
-        "regime": choose(decision.regime, REGIMES),
-        "evidence": choose(decision.evidence, EVIDENCES),
-        "confidence": choose(confidence.level, CONFIDENCES),
-        "peak_source": _peak_source(usage, decision),
-        "reason": reasons(
-            usage,
-            decision,
-            context,
-            confidence,
-            nvidia=parting(verdict, decision, usage),
-            cache=cache_clause(decision, *caches),
-        ),
-    }
-
-
-def _peak_source(usage: Usage, decision: Decision) -> Any:
-    """Name the sources of the peaks that the label rests on, each once, joined by '+'."""
-    codes = source_codes(usage)
-    rows = np.arange(len(usage))
-    used = np.full((len(SOURCES), len(usage)), False)
-    for resource in (decision.limiter, decision.flop_resource, np.full(len(usage), INDEX["dram"])):
-        code = np.where(resource < 0, -1, codes[resource, rows])
-        for i in range(len(SOURCES)):
-            used[i] |= code == i
-    return sentence(*(when(used[i], name) for i, name in enumerate(SOURCES)), separator="+")
+def _share_pct(duration_ns: NDArray[np.float64]) -> Any:
+    total = np.nansum(duration_ns)
+    return known_numbers(
+        100.0 * duration_ns / total if total > 0 else np.full(len(duration_ns), np.nan)
+    )

@@ -19,16 +19,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nsightlens.analysis.nvidia_verdict import NvidiaVerdict
+    from nsightlens.analysis.sums import Adder, Sums
     from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
-__all__ = ["AVERAGED", "Context", "lacks_dram_counters", "launch_context"]
+__all__ = [
+    "AVERAGED",
+    "Context",
+    "add_context",
+    "context_of_sums",
+    "lacks_dram_counters",
+    "launch_context",
+]
 
 AVERAGED = (
     "waves_per_multiprocessor",
     "dram_throughput_pct",
     "sm_throughput_pct",
     "achieved_occupancy_pct",
+    "active_warps_per_scheduler",
     "stalled_for_data_pct",
     "top_stall_pct",
 )
@@ -120,6 +129,35 @@ def launch_context(report: Report, usage: Usage, verdict: NvidiaVerdict) -> Cont
         has_other_dram_clock=_has_other_clock(report, "dram_clock_hz", _LONG_LAUNCH_NS),
         lost_metric_count=np.where(has_failed, 0, _lost_metric_count(report)),
         has_metrics=np.any(measured, axis=0),
+    )
+
+
+_COUNTS = ("launch_count", "failed_count", "undated_count", "lost_metric_count")
+_FLAGS = (
+    "has_bad_duration", "has_unfit_shapes", "lacks_dram_counters", "is_unsupported",
+    "has_other_clock", "has_other_dram_clock", "has_metrics",
+)  # fmt: skip
+_MEANS = (*AVERAGED, "open_fraction", "blocks_per_sm", "fullness")
+
+
+def add_context(adder: Adder, context: Context, duration_ns: NDArray[np.float64]) -> None:
+    """Add up the context of launches, but for the top stall: means over the duration."""
+    weight = np.where(np.isnan(duration_ns), 0.0, duration_ns)
+    for name in _MEANS:
+        adder.mean(name, context.number[name], weight)
+    for name in _COUNTS:
+        adder.add(name, getattr(context, name))
+    for name in _FLAGS:
+        adder.any(name, getattr(context, name))
+
+
+def context_of_sums(sums: Sums, top_stall: Any) -> Context:
+    """Return the context of groups."""
+    return Context(
+        number={name: sums.mean(name) for name in _MEANS},
+        top_stall=top_stall,
+        **{name: sums.added[name] for name in _COUNTS},
+        **{name: sums.most[name] for name in _FLAGS},
     )
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from nsightlens.analysis.aggregate import Groups
+    from nsightlens.analysis.sums import Adder, Sums
     from nsightlens.analysis.usage import Usage
     from nsightlens.report import Report
 
-__all__ = ["Padding", "measure_padding"]
+__all__ = ["Padding", "add_padding", "measure_padding", "padding_of_sums"]
 
 
 class Padding(NamedTuple):
@@ -42,10 +42,6 @@ class Padding(NamedTuple):
     useful_flop: NDArray[np.float64]
     dram_bytes: NDArray[np.float64]
     algorithmic_bytes: NDArray[np.float64]
-
-    def sum(self, groups: Groups) -> Padding:
-        """Add up the launches of each group of which both of a pair are known."""
-        return Padding(*(_sum_known(values, groups) for values in self))
 
     def ratios(self) -> dict[str, NDArray[np.float64]]:
         """Return measured over needed [1] by the name of its column; NaN where unknown."""
@@ -80,14 +76,26 @@ def measure_padding(usage: Usage, identity: pa.Table, report: Report) -> Padding
     )
 
 
+def add_padding(adder: Adder, padding: Padding) -> None:
+    """Add up the launches of which both of a pair are known."""
+    for name, values in padding._asdict().items():
+        is_known = ~np.isnan(values)
+        adder.any(f"has padding {name}", is_known)
+        adder.add(f"padding {name}", np.where(is_known, values, 0.0))
+
+
+def padding_of_sums(sums: Sums) -> Padding:
+    """Return the padding of groups."""
+    return Padding(
+        *(
+            np.where(sums.most[f"has padding {name}"], sums.added[f"padding {name}"], np.nan)
+            for name in Padding._fields
+        )
+    )
+
+
 def _pair(
     measured: NDArray[np.float64], needed: NDArray[np.float64], alone: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     is_known = alone & ~np.isnan(measured) & (needed > 0)
     return np.where(is_known, measured, np.nan), np.where(is_known, needed, np.nan)
-
-
-def _sum_known(values: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
-    is_known = ~np.isnan(values)
-    total = groups.sum(np.where(is_known, values, 0.0))
-    return np.where(groups.any(is_known), total, np.nan)

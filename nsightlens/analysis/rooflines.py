@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from nsightlens.analysis.aggregate import Groups
+    from nsightlens.analysis.sums import Adder, Sums
     from nsightlens.analysis.usage import Usage
     from nsightlens.devices import PeakOverrides
     from nsightlens.report import Report
@@ -37,10 +37,11 @@ __all__ = [
     "LEVELS",
     "LevelIntensity",
     "LevelRoofs",
+    "add_levels",
     "level_intensity",
     "level_roofs",
+    "levels_of_sums",
     "rooflines_table",
-    "sum_levels",
 ]
 
 LEVELS = ("dram", "l2", "l1")
@@ -115,32 +116,38 @@ def level_roofs(
     }
 
 
-def sum_levels(
-    levels: Mapping[str, LevelRoofs], groups: Groups, duration_ns: NDArray[np.float64]
-) -> dict[str, LevelRoofs]:
-    """Add up the bytes and times of launches to those of groups, and find their roofs.
+def add_levels(
+    adder: Adder, levels: Mapping[str, LevelRoofs], duration_ns: NDArray[np.float64]
+) -> None:
+    """Add up the bytes and times of launches."""
+    counts = ~np.isnan(duration_ns)
+    for name, one in levels.items():
+        for what, values in (("bytes", one.bytes), ("time_ns", one.time_ns)):
+            # NaN of one launch is NaN of the sum.
+            adder.add(f"{name} {what}", np.where(counts, values, 0.0))
+        adder.most(f"{name} counted", one.counted)
+        adder.most(f"{name} last counted", np.where(counts, one.counted, -1))
+        adder.most(f"{name} first counted", np.where(counts, -one.counted, -len(_COUNTED)))
+        adder.most(f"{name} source", one.source)
+        adder.peak(f"{name} peak", one.peak, one.bytes, duration_ns)
+
+
+def levels_of_sums(sums: Sums) -> dict[str, LevelRoofs]:
+    """Return the bytes and times of groups, and their roofs.
 
     A sum is known where that of every launch with a duration is, and where all of their bytes were
     counted in one place.
     """
-    counts = ~np.isnan(duration_ns)
+    return {name: _level_of_sums(sums, name) for name in LEVELS}
 
-    def total(values: NDArray[np.float64], level: LevelRoofs) -> NDArray[np.float64]:
-        is_known = groups.all(~np.isnan(values) | ~counts)
-        counted = [np.where(counts, level.counted, nothing) for nothing in (-1, len(_COUNTED))]
-        is_known &= groups.largest(counted[0]) == -groups.largest(-counted[1])
-        return np.where(is_known, groups.sum(np.where(counts, values, 0.0)), np.nan)
 
-    return {
-        name: LevelRoofs(
-            total(one.bytes, one),
-            groups.largest(one.counted),
-            groups.peak(one.peak, one.bytes, duration_ns),
-            groups.largest(one.source),
-            total(one.time_ns, one),
-        )
-        for name, one in levels.items()
-    }
+def _level_of_sums(sums: Sums, name: str) -> LevelRoofs:
+    is_one = sums.most[f"{name} last counted"] == -sums.most[f"{name} first counted"]
+    total, time_ns = (
+        np.where(is_one, sums.added[f"{name} {what}"], np.nan) for what in ("bytes", "time_ns")
+    )
+    counted, source = (sums.most[f"{name} {what}"] for what in ("counted", "source"))
+    return LevelRoofs(total, counted, sums.peak(f"{name} peak"), source, time_ns)
 
 
 def level_intensity(usage: Usage, levels: Mapping[str, LevelRoofs]) -> LevelIntensity:
