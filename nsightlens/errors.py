@@ -18,11 +18,13 @@ __all__ = [
     "AmbiguousLaunchError",
     "ClusterError",
     "CompressedReportError",
+    "DatasetFormatError",
     "FieldMissingError",
     "FilterError",
     "LaunchMatch",
     "MissingExtraError",
     "MissingMetricError",
+    "ModelConfigError",
     "NotAReportError",
     "NothingToPlotError",
     "NsightLensError",
@@ -40,6 +42,7 @@ __all__ = [
     "TrailingBytesError",
     "TruncatedReportError",
     "UnknownDeviceError",
+    "UnknownModelError",
     "UnsupportedVersionError",
     "WireFormatError",
 ]
@@ -150,6 +153,10 @@ class ReaderFailedError(ReportFormatError):
     """The process that read the file ended early, or NVIDIA's reader did not give all it holds."""
 
 
+class DatasetFormatError(ReportFormatError):
+    """A folder is no dataset of `nsightlens.store`, has another version, or is damaged."""
+
+
 class MissingMetricError(NsightLensError, KeyError):
     """A metric was asked for by name and no launch of the report has it."""
 
@@ -257,6 +264,38 @@ class SettingsFileError(NsightLensError, ValueError):
 
 class UnknownDeviceError(NsightLensError, LookupError):
     """A GPU that was named is none of the known products, or is several of them."""
+
+
+class UnknownModelError(NsightLensError, LookupError):
+    """A model that was named is neither built in nor a file."""
+
+
+class ModelConfigError(NsightLensError, ValueError):
+    """The configuration of a model cannot be used.
+
+    Parameters
+    ----------
+    path
+        The file, as the caller named it.
+    problem
+        What was found, in one clause without a full stop.
+    advice
+        What the user can do next, as one sentence.
+    key
+        The key that is missing or wrong; empty where it concerns the whole file.
+
+    Examples
+    --------
+    >>> str(ModelConfigError("c.json", "has no hidden_size", "Add it.", key="hidden_size"))
+    'c.json: has no hidden_size. Add it.'
+    """
+
+    def __init__(self, path: str, problem: str, advice: str, *, key: str = "") -> None:
+        self.path = path
+        self.problem = problem
+        self.advice = advice
+        self.key = key
+        super().__init__(f"{path}: {problem}. {advice}".rstrip())
 
 
 class OutputError(NsightLensError, OSError):

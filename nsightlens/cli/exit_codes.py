@@ -54,9 +54,15 @@ TABLE = (
     ExitCodeRow(
         ExitCode.USAGE,
         "The command line cannot be understood, no launch passes the filters, there is none to "
-        "explain or it is not clear which, a GPU is not known, or a file of settings cannot be "
-        "used.",
-        (errors.FilterError, errors.UnknownDeviceError, errors.SettingsFileError),
+        "explain or it is not clear which, a GPU or a model is not known, or a file of settings or "
+        "the configuration of a model cannot be used.",
+        (
+            errors.FilterError,
+            errors.UnknownDeviceError,
+            errors.SettingsFileError,
+            errors.UnknownModelError,
+            errors.ModelConfigError,
+        ),
     ),
     ExitCodeRow(
         ExitCode.NOT_FOUND,
