@@ -1,21 +1,27 @@
 """Steps: phase and batch size of a launch, from its NVTX ranges.
 
 - `nsightlens.steps.annotation`: NVTX paths become columns.
-- `nsightlens.steps.model`: what an annotation can say; what a grammar is.
-- `nsightlens.steps.nsightlens_v1`, `nsightlens.steps.batching_gap`: one grammar each.
+- `nsightlens.steps.label`: one range's text, read by every grammar.
+- `nsightlens.steps.grammars`: the grammars as tables of forms, one module per engine.
+- `nsightlens.steps.form`: the engine that reads them.
+- `nsightlens.steps.nsightlens_v1`: the grammar of our own annotations.
+- `nsightlens.steps.rules`: what a user says of the steps.
 """
 
 from __future__ import annotations
 
 from nsightlens.steps.annotation import annotate_launches, annotate_paths, read_path
-from nsightlens.steps.model import StepAnnotation
+from nsightlens.steps.label import read_label
+from nsightlens.steps.model import StepAnnotation, StepLabel
 from nsightlens.steps.rules import NO_STEP_RULES, StepRules
 
 __all__ = [
     "NO_STEP_RULES",
     "StepAnnotation",
+    "StepLabel",
     "StepRules",
     "annotate_launches",
     "annotate_paths",
+    "read_label",
     "read_path",
 ]

@@ -1,37 +1,27 @@
-"""Annotations of launches: each distinct NVTX path is read once, by the grammars in order.
+"""Annotations of launches: each distinct NVTX path is read once, by our grammar and the engines'.
 
-To add a grammar, write a module with ``read(domain, names)`` (see `nsightlens.steps.model`) and
-list it in `GRAMMARS`; nothing else changes.
+Of the ranges around a launch, the innermost of our own counts, and of the engines' the outermost
+step on the thread. What one of them lacks is taken from another that does not contradict it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from nsightlens.steps import batching_gap, nsightlens_v1
-from nsightlens.steps.model import DEFAULT_DOMAIN, StepAnnotation
+from nsightlens.steps import nsightlens_v1
+from nsightlens.steps.engines import read_engines
+from nsightlens.steps.model import NOT_SERVED, StepAnnotation
+from nsightlens.steps.path import ranges_of
 from nsightlens.steps.rules import NO_STEP_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nsightlens.report import Report
     from nsightlens.steps.rules import StepRules
 
-__all__ = ["ANNOTATION_SCHEMA", "GRAMMARS", "annotate_launches", "annotate_paths", "read_path"]
-
-
-class Grammar(Protocol):
-    """A way of naming steps; the modules of this package are grammars."""
-
-    def read(self, domain: str, names: Sequence[str]) -> StepAnnotation | None:
-        """Read the ranges of one domain, outermost first."""
-
-
-GRAMMARS: tuple[Any, ...] = (nsightlens_v1, batching_gap)
-"""Grammars in the order in which they are asked; what one does not say, the next may."""
+__all__ = ["ANNOTATION_SCHEMA", "annotate_launches", "annotate_paths", "read_path"]
 
 ANNOTATION_SCHEMA = pa.schema(
     [
@@ -47,13 +37,10 @@ ANNOTATION_SCHEMA = pa.schema(
         ("operation", pa.string()),
         ("operation_flop", pa.float64()),
         ("operation_bytes", pa.float64()),
+        ("unserved", pa.string()),
+        ("conflict", pa.string()),
     ]
 )
-
-
-class _DomainRanges(NamedTuple):
-    domain: str
-    names: list[str]
 
 
 def annotate_launches(report: Report, rules: StepRules = NO_STEP_RULES) -> pa.Table:
@@ -107,6 +94,7 @@ def annotate_paths(paths: Any) -> pa.Table:
     return taken
 
 
+@lru_cache(maxsize=1 << 14)
 def read_path(path: str) -> StepAnnotation:
     """Read one NVTX path with every grammar.
 
@@ -115,22 +103,44 @@ def read_path(path: str) -> StepAnnotation:
     >>> read_path("DecodeStep7").phase
     'decode'
     """
-    annotation = StepAnnotation()
-    domains = _domains(path)
-    for grammar in GRAMMARS:
-        for ranges in domains:
-            found = grammar.read(ranges.domain, ranges.names)
-            if found is not None:
-                annotation = annotation.filled_from(found)
-    return annotation
+    own = StepAnnotation()
+    domains = ranges_of(path)
+    for ranges in domains:
+        own = own.filled_from(nsightlens_v1.read(ranges.domain, ranges.names) or StepAnnotation())
+    engines = read_engines(domains)
+    if engines.unserved is None and own.phase == "capture":
+        engines = engines._replace(unserved="capture")
+    if engines.unserved is not None:
+        return _unserved(own, engines)
+    if own.step_engine is None:
+        return own.filled_from(engines)
+    if engines.step_engine is None:
+        return own
+    if _agree(own, engines):
+        return own.filled_from(engines)
+    return own._replace(conflict=_joined(own.step_engine, engines.conflict or engines.step_engine))
 
 
-def _domains(path: str) -> list[_DomainRanges]:
-    """Split a path at ';' into domains and start/end ranges, and these at '/' into ranges."""
-    found = []
-    for part in path.split(";"):
-        domain, at, rest = part.partition("@")
-        if not at or "/" in domain:
-            domain, rest = DEFAULT_DOMAIN, part
-        found.append(_DomainRanges(domain, rest.split("/")))
-    return found
+def _unserved(own: StepAnnotation, engines: StepAnnotation) -> StepAnnotation:
+    """Return what stays of a launch that belongs to no served step: nothing that counts."""
+    return StepAnnotation(
+        phase=None if engines.unserved in NOT_SERVED else engines.phase or own.phase,
+        step_engine=own.step_engine or engines.step_engine,
+        operation=own.operation,
+        operation_flop=own.operation_flop,
+        operation_bytes=own.operation_bytes,
+        unserved=engines.unserved,
+        conflict=engines.conflict,
+    )
+
+
+def _agree(one: StepAnnotation, other: StepAnnotation) -> bool:
+    """Return whether what both say is the same."""
+    return all(
+        None in (mine := (getattr(one, name), getattr(other, name))) or mine[0] == mine[1]
+        for name in ("phase", "batch_size")
+    )
+
+
+def _joined(engine: str, others: str) -> str:
+    return "+".join(dict.fromkeys([engine, *others.split("+")]))
