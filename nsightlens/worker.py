@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-__all__ = ["Worker", "WorkerDiedError", "Workers", "serve"]
+__all__ = ["Worker", "WorkerDiedError", "WorkerTraceback", "Workers", "portable", "serve"]
 
 Result = TypeVar("Result")
 
@@ -249,11 +249,11 @@ def serve() -> None:
         try:
             answer = ("result", function(*arguments, progress=told))
         except Exception as error:  # the caller raises it
-            answer = ("error", (_portable(error), traceback.format_exc()))
+            answer = ("error", (portable(error), traceback.format_exc()))
         _send(answers, answer)
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """Return an error that says the same and can be sent."""
     try:
         pickle.loads(pickle.dumps(error))

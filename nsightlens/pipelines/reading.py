@@ -79,7 +79,8 @@ def read_one(name: str, options: ReadOptions | None = None) -> Report:
     name
         As the task was given it; the report keeps it as its name.
     options
-        How to read it; None for the defaults of `nsightlens.open_report`. What there is to say stands in ``Report.warnings``.
+        How to read it; None for the defaults of `nsightlens.open_report`. What there is to say
+        stands in ``Report.warnings``.
 
     Raises
     ------
