@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nsightlens.render.style import Style
-    from nsightlens.render.sweep import Series
+    from nsightlens.render.sweep_series import Series
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
@@ -54,7 +54,7 @@ def _lines(
     from nsightlens.render.sweep import sweep_findings, sweep_lines
 
     series = _main_series(rows)
-    batches = [batch for one in series for batch in one.rows]
+    batches = [batch for one in series for batch in one.batches]
     yield style.paint("SYNTHETIC EXAMPLE", "head") + ": an analytic model, no GPU was measured."
     about = (
         f"One layer of OPT-1.3B decoding at batch {min(batches)} to {max(batches)} on an {device}, "
@@ -77,7 +77,7 @@ def _lines(
 
 def _main_series(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
     """Return attention and the GEMMs, each by the kernels that ran at every batch size."""
-    from nsightlens.render.sweep import series_of
+    from nsightlens.render.sweep_series import series_of
 
     every = series_of(rows)
     longest = max(len(one.rows) for one in every)
@@ -85,7 +85,7 @@ def _main_series(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
         one
         for family in ("attention", "gemm")
         for one in every
-        if one.family == family and len(one.rows) == longest
+        if one.first["family"] == family and len(one.rows) == longest
     ]
 
 

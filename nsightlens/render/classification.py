@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nsightlens.render import columns, facts, numbers, summary, sweep
 from nsightlens.render.grid import GridColumn, Layout, arrange, indented
 from nsightlens.render.style import plain, shorten_middle
+from nsightlens.render.sweep_series import series_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +100,7 @@ def classification_text(view: ClassificationView, style: Style) -> str:
 
 
 def _sweep_lines(rows: Mapping[str, Sequence[Any]], style: Style) -> list[str]:
-    series = sweep.series_of(rows)[:_SERIES_SHOWN]
+    series = series_of(rows)[:_SERIES_SHOWN]
     lines = sweep.sweep_lines(series, style)
     if lines:
         lines.append("")

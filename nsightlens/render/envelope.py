@@ -21,7 +21,10 @@ ENVELOPE_VERSION = 1
 
 
 def envelope_pieces(
-    schema: str, source: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]
+    schema: str,
+    source: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    parts: Mapping[str, Any] | None = None,
 ) -> Iterator[str]:
     """Yield the text of an envelope, one row a line.
 
@@ -33,6 +36,8 @@ def envelope_pieces(
         What the rows were made from, and by what.
     rows
         Read once, in order.
+    parts
+        What stands beside the rows, such as a verdict; written before them, by their names.
 
     Examples
     --------
@@ -47,7 +52,10 @@ def envelope_pieces(
     }
     """
     yield f'{{\n"schema": {_text(schema)},\n"schema_version": {ENVELOPE_VERSION},\n'
-    yield f'"source": {_text(source)},\n"rows": ['
+    yield f'"source": {_text(source)},\n'
+    for name, value in (parts or {}).items():
+        yield f"{_text(name)}: {_text(value)},\n"
+    yield '"rows": ['
     separator = "\n"
     for row in rows:
         yield separator + _text(row)

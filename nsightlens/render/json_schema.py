@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
+from nsightlens.render.sweep_data import sweep_parts_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,10 @@ SCHEMAS = {
         "how far labels and readings agree: `nsightlens kernel-name --check ... --format json`"
     ),
     "devices": "one row per known GPU, with its roofs: `nsightlens devices --format json`",
+    "sweep": (
+        "one row per family and batch size, with trends, steps and a verdict: `nsightlens sweep "
+        "--format json`, `nsightlens predict --format json`"
+    ),
 }
 """Name of each schema and what it describes."""
 
@@ -47,6 +52,10 @@ _ENUMS = {
     "regime": ("saturated", "latency", "small_grid", "balanced", "unknown"),
     "evidence": ("counters", "throughput", "analytic", "none"),
     "confidence": ("high", "medium", "low", "none"),
+    "origin": ("measured", "analytic"),
+    "component": ("attention", "matmul", "other"),
+    "expectation": ("within", "beyond"),
+    "flip": ("memory_to_compute", "compute_to_memory", "several", "none"),
 }
 _OF_NAMES = frozenset(["kernel-name", "kernel-name-check"])
 _NEVER_NULL = frozenset(["key", "bound", "launch_count", "failed_launch_count"])
@@ -85,6 +94,7 @@ def schema_document(name: str) -> dict[str, Any]:
     name
         One of `SCHEMAS`.
     """
+    beside_rows = sweep_parts_schema(_of_column) if name == "sweep" else {}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:nsightlens:schema:{name}:{ENVELOPE_VERSION}",
@@ -95,11 +105,12 @@ def schema_document(name: str) -> dict[str, Any]:
             "not raise schema_version."
         ),
         "type": "object",
-        "required": ["schema", "schema_version", "source", "rows"],
+        "required": ["schema", "schema_version", "source", *beside_rows, "rows"],
         "properties": {
             "schema": {"const": f"nsightlens.{name}"},
             "schema_version": {"const": ENVELOPE_VERSION},
             "source": _sources(name),
+            **beside_rows,
             "rows": {"type": "array", "items": _row(name)},
         },
     }
@@ -161,11 +172,12 @@ def _names_source() -> dict[str, Any]:
 
 
 def _row(name: str) -> dict[str, Any]:
-    if name == "classify":
+    if name in {"classify", "sweep"}:
         # Arrow is loaded only where a schema is made, not where a published one is shown.
         from nsightlens import tables  # noqa: PLC0415
 
-        return _object({column.name: _of_column(column) for column in tables.LABELS})
+        columns = tables.SWEEP if name == "sweep" else tables.LABELS
+        return _object({column.name: _of_column(column) for column in columns})
     rows = {
         "explain": lambda: explanation_schema(_of_column),
         "info": _info_row,

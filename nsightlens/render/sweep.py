@@ -1,70 +1,25 @@
-"""Labels along the batch size: families side by side, one line per batch size, and what it says.
+"""Labels along the batch size in ``classify --by family``: side by side, and what it says.
 
-The picture that shows whether a family stays on one side of the ridge or crosses it.
+The picture that shows whether a family stays on one side of the ridge or crosses it. The fuller one
+of ``nsightlens sweep`` is made by `nsightlens.render.sweep_text`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from nsightlens.render import numbers
-from nsightlens.render.columns import family_words
 from nsightlens.render.grid import GAP, GridColumn, Layout, arrange
 from nsightlens.render.style import cell_width, shorten_end
+from nsightlens.render.sweep_series import runs_of, thinned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nsightlens.render.style import Style
+    from nsightlens.render.sweep_series import Row, Series
 
-__all__ = ["Series", "series_of", "sweep_findings", "sweep_lines"]
-
-Row = dict[str, Any]
-
-
-class Series(NamedTuple):
-    """One family along the batch size.
-
-    Parameters
-    ----------
-    family, subtype, phase
-        What it is; "" where nothing says so.
-    rows
-        Row of the table of labels at each batch size, ascending.
-    """
-
-    family: str
-    subtype: str
-    phase: str
-    rows: Mapping[int, Row]
-
-    @property
-    def title(self) -> str:
-        """Family and subtype in words."""
-        return family_words(self.family, self.subtype)
-
-    @property
-    def duration_ns(self) -> float:
-        """[ns] Sum over the batch sizes."""
-        return sum(row["duration_ns"] or 0.0 for row in self.rows.values())
-
-
-def series_of(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
-    """Return every family that was seen at two batch sizes or more, the most time first.
-
-    Parameters
-    ----------
-    rows
-        Columns of a table of labels made with ``by="family"``.
-    """
-    found: dict[tuple[str, str, str], dict[int, Row]] = {}
-    for i, batch in enumerate(rows["batch_size"]):
-        if batch is not None:
-            row = {name: values[i] for name, values in rows.items()}
-            name = (row["family"] or "other", row["subtype"] or "", row["phase"] or "")
-            found.setdefault(name, {})[batch] = row
-    series = [Series(*name, dict(sorted(of.items()))) for name, of in found.items() if len(of) > 1]
-    return sorted(series, key=lambda one: -one.duration_ns)
+__all__ = ["sweep_findings", "sweep_lines"]
 
 
 def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
@@ -82,8 +37,8 @@ def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
     list of str
         Lines; none where there is no series.
     """
-    measured = sorted({batch for one in series for batch in one.rows})
-    batches = _thinned(measured)
+    measured = sorted({batch for one in series for batch in one.batches})
+    batches = thinned(measured)
     lines: list[str] = []
     rest = list(series)
     while rest:
@@ -95,18 +50,6 @@ def sweep_lines(series: Sequence[Series], style: Style) -> list[str]:
     if len(batches) < len(measured):
         lines.append(style.paint(f"{len(batches)} of {len(measured)} batch sizes", "dim"))
     return lines
-
-
-_BATCHES_SHOWN = 24
-"""More lines than that are no picture: they do not stand on a screen together."""
-
-
-def _thinned(batches: Sequence[int]) -> list[int]:
-    """Return batch sizes at equal distances, with both ends, where there are too many."""
-    if len(batches) <= _BATCHES_SHOWN:
-        return list(batches)
-    step = (len(batches) - 1) / (_BATCHES_SHOWN - 1)
-    return [batches[round(i * step)] for i in range(_BATCHES_SHOWN)]
 
 
 def _fits(series: Sequence[Series], batches: Sequence[int], style: Style) -> bool:
@@ -167,27 +110,9 @@ def sweep_findings(series: Sequence[Series]) -> list[str]:
 
 def _bounds(series: Series) -> str:
     bounds = [row["bound"] or "unknown" for row in series.rows.values()]
-    if len(set(bounds)) > 1:
-        return ", ".join(_runs(list(series.rows), bounds))
-    return f"{_bound_words(bounds[0])} at every batch size{_saturation(series)}"
-
-
-def _runs(batches: Sequence[int], bounds: Sequence[str]) -> list[str]:
-    """Say for each run of equal bounds at which batch sizes it lies."""
-    begins = [i for i, bound in enumerate(bounds) if i == 0 or bounds[i - 1] != bound]
-    found = []
-    for begin, end in zip(begins, [*begins[1:], len(bounds)], strict=True):
-        first, last = batches[begin], batches[end - 1]
-        if first == last:
-            where = f"at batch {first}"
-        elif begin == 0:
-            where = f"up to batch {last}"
-        elif end == len(bounds):
-            where = f"from batch {first} on"
-        else:
-            where = f"at batch {first} to {last}"
-        found.append(f"{_bound_words(bounds[begin])} {where}")
-    return found
+    runs = runs_of(series.batches, [_bound_words(bound) for bound in bounds])
+    saturation = _saturation(series) if len(set(bounds)) == 1 else ""
+    return ", ".join(runs) + saturation
 
 
 def _bound_words(bound: str) -> str:
@@ -200,7 +125,7 @@ def _saturation(series: Series) -> str:
     if all(saturated):
         return " and saturated"
     begin = next((i for i in range(len(saturated)) if all(saturated[i:])), None)
-    return "" if begin is None else f", saturated from batch {list(series.rows)[begin]} on"
+    return "" if begin is None else f", saturated from batch {series.batches[begin]} on"
 
 
 def _intensity(series: Series) -> str:

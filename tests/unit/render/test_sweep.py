@@ -8,7 +8,8 @@ import pytest
 from support.labels import labels_of, sweep
 
 from nsightlens.render.style import Style
-from nsightlens.render.sweep import series_of, sweep_findings, sweep_lines
+from nsightlens.render.sweep import sweep_findings, sweep_lines
+from nsightlens.render.sweep_series import series_of
 
 
 def _one(*rows: dict[str, Any]) -> str:
@@ -88,3 +89,12 @@ def test_intensity_is_said_where_it_is_known() -> None:
     assert "; its intensity stays at 1.00 FLOP/B." in _one({name: 1.0}, {name: 1.0})
     assert "; its intensity lies between 1.00 and 9.00 FLOP/B." in _one({name: 1.0}, {name: 9.0})
     assert "intensity" not in _one({name: 1.0}, {name: None})
+
+
+def test_two_gpus_at_one_batch_size_are_two_series() -> None:
+    """Neither hides the other, and each is named."""
+    rows = labels_of(
+        *({"batch_size": batch, "device_name": gpu} for gpu in ("A10", "L4") for batch in (1, 2))
+    )
+    titles = [one.title for one in series_of(rows.to_pydict())]
+    assert sorted(titles) == ["attention/decode on A10", "attention/decode on L4"]
