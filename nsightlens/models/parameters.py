@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nsightlens.models.config import ModelConfig
 
-__all__ = ["active_parameter_count", "parameter_count"]
+__all__ = ["active_parameter_count", "linear_parameter_count", "parameter_count"]
 
 
 def parameter_count(model: ModelConfig) -> int:
@@ -43,6 +44,38 @@ def active_parameter_count(model: ModelConfig) -> int:
     12.9
     """
     return _parameter_count(model, only_active=True)
+
+
+def linear_parameter_count(model: ModelConfig) -> int:
+    """Count the parameters that a quantised checkpoint stores in fewer bits.
+
+    Those of the matrices of attention and of the MLPs, shared experts included; of the experts
+    alone where the checkpoint says so. Without embeddings, routers, biases and norms.
+
+    Examples
+    --------
+    >>> from nsightlens.models import read_model
+    >>> linear_parameter_count(read_model("llama-3-8b"))
+    6979321856
+    """
+    bare = replace(
+        model,
+        has_qkv_bias=False,
+        has_output_bias=False,
+        has_mlp_bias=False,
+        has_qk_norm=False,
+        has_sinks=False,
+    )
+    total = 0
+    if model.experts is not None:
+        plain = model.experts._replace(has_bias=False, has_shared_gate=False, has_router_bias=False)
+        of_layer = _experts(replace(bare, experts=plain), only_active=False)
+        total = plain.layer_count * (of_layer - model.hidden_size * plain.expert_count)
+    if model.stored_weights is not None and model.stored_weights.only_experts:
+        return total
+    norms = 0 if model.latent is None else model.latent.kv_rank + (model.latent.query_rank or 0)
+    total += model.layer_count * (_attention(bare) - norms)
+    return total + model.dense_layer_count * _dense_mlp(bare)
 
 
 def _parameter_count(model: ModelConfig, *, only_active: bool) -> int:
