@@ -186,7 +186,6 @@ class _Client:
 
     def start(self, name: str, job: Job) -> Callable[[], Any]:
         """Send a job to the cluster; return the function that waits for its result."""
-
         sent = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
 
         async def submit() -> Any:

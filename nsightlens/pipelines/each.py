@@ -16,7 +16,7 @@ from nsightlens.readers.source import size_of, typed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     Progress = Callable[[str, int, int], None]
 
@@ -39,7 +39,7 @@ def map_reports(
     jobs: int | None = None,
     dask: str | None = None,
     progress: Progress | None = None,
-) -> Iterator[Result | NsightLensError]:
+) -> Generator[Result | NsightLensError, None, None]:
     """Do a task for each report; yield what it returns, in the order of the reports.
 
     Parameters
@@ -120,7 +120,7 @@ def _outcomes(
     names: Sequence[str],
     waits: Generator[Callable[[], Result], None, None],
     progress: Progress | None,
-) -> Iterator[Result | NsightLensError]:
+) -> Generator[Result | NsightLensError, None, None]:
     # Closed at once, whoever still holds the iterator behind it.
     with closing(waits):
         for done, (name, wait) in enumerate(zip(names, waits, strict=True), 1):
