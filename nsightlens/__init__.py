@@ -33,6 +33,7 @@ from nsightlens._version import __version__
 
 if TYPE_CHECKING:
     from nsightlens.analysis import Classification, Explanation, classify, explain
+    from nsightlens.comparison import Comparison, compare
     from nsightlens.errors import NsightLensError
     from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classification",
+    "Comparison",
     "Explanation",
     "NsightLensError",
     "Report",
     "Sweep",
     "__version__",
     "classify",
+    "compare",
     "explain",
     "open_report",
     "read_metrics",
@@ -56,11 +59,13 @@ __all__ = [
 # answer --help without loading Arrow.
 _HOME = {
     "Classification": "nsightlens.analysis",
+    "Comparison": "nsightlens.comparison",
     "Explanation": "nsightlens.analysis",
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
     "Sweep": "nsightlens.sweeps",
     "classify": "nsightlens.analysis",
+    "compare": "nsightlens.comparison",
     "explain": "nsightlens.analysis",
     "open_report": "nsightlens.readers",
     "read_metrics": "nsightlens.readers",
