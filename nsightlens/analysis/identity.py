@@ -91,7 +91,7 @@ def identify(
         "subject": pc.coalesce(kernel, _bracketed_kind(launches)),
         "family": _plain(kernels, "family"),
         "subtype": _without(_plain(kernels, "subtype"), "", "unknown"),
-        "phase": pc.coalesce(_plain(steps, "phase"), by_name),
+        "phase": _phase(steps, by_name),
         **{name: steps[name] for name in STEP_COLUMNS},
         "grid": extent(launches, "grid"),
         "block": extent(launches, "block"),
@@ -102,6 +102,13 @@ def identify(
     }
     arrays = [_one_chunk(columns[field.name]) for field in IDENTITY_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=IDENTITY_SCHEMA)
+
+
+def _phase(steps: pa.Table, by_name: Any) -> Any:
+    """Return the phase of the label, else of the name; a pass that serves nobody has no other."""
+    by_label = _plain(steps, "phase")
+    is_served = pc.is_null(_plain(steps, "unserved"))
+    return pc.if_else(is_served, pc.coalesce(by_label, by_name), by_label)
 
 
 def _bracketed_kind(launches: pa.Table) -> Any:

@@ -15,6 +15,7 @@ from nsightlens.steps import nsightlens_v1
 from nsightlens.steps.engines import read_engines
 from nsightlens.steps.model import NOT_SERVED, StepAnnotation
 from nsightlens.steps.path import ranges_of
+from nsightlens.steps.rule_columns import with_rules
 from nsightlens.steps.rules import NO_STEP_RULES
 
 if TYPE_CHECKING:
@@ -57,9 +58,14 @@ def annotate_launches(report: Report, rules: StepRules = NO_STEP_RULES) -> pa.Ta
     -------
     pyarrow.Table
         One row per launch with the columns of `ANNOTATION_SCHEMA`; null where nothing is said.
+
+    Raises
+    ------
+    FilterError
+        One of the rules cannot be used.
     """
-    _ = rules
-    return annotate_paths(report.launches["nvtx_path"])
+    steps = annotate_paths(report.launches["nvtx_path"])
+    return steps if rules == NO_STEP_RULES else with_rules(steps, report, rules)
 
 
 def annotate_paths(paths: Any) -> pa.Table:
