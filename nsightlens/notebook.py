@@ -1,7 +1,7 @@
-"""Rich display: a report and its labels as HTML tables in a notebook, and a launch explained.
+"""Rich display in a notebook: a report, its labels and a sweep as HTML tables, a launch explained.
 
-`Report._repr_html_`, `Classification._repr_html_` and `Explanation._repr_html_` call these; IPython
-is not needed. Every text from a report is escaped. The bounds are told apart by word, sign and
+``_repr_html_`` of `Report`, `Classification`, `Sweep` and `Explanation` call these; IPython is not
+needed. Every text from a report is escaped. The bounds are told apart by word, sign and
 colour, in colours that colour-blind readers can tell apart on light and dark ground (Okabe and
 Ito's blue and orange).
 """
@@ -16,15 +16,26 @@ from nsightlens.render.columns import label_columns
 from nsightlens.render.explanation import ExplanationView, explanation_text
 from nsightlens.render.grid import GridColumn
 from nsightlens.render.style import Style
+from nsightlens.render.sweep_sections import sections_of
+from nsightlens.render.sweep_table import column_cells, telling_columns
+from nsightlens.render.sweep_text import EXPLANATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nsightlens.analysis import Classification
     from nsightlens.analysis.explanation import Explanation
+    from nsightlens.render.sweep_sections import Section
     from nsightlens.report import Report
+    from nsightlens.sweeps import Sweep
 
-__all__ = ["classification_html", "explanation_html", "explanation_page", "report_html"]
+__all__ = [
+    "classification_html",
+    "explanation_html",
+    "explanation_page",
+    "report_html",
+    "sweep_html",
+]
 
 ROWS_SHOWN = 50
 """Rows of a table in a notebook; more would push everything else off the screen."""
@@ -108,6 +119,48 @@ def report_html(report: Report) -> str:
     more = [f"... and {numbers.counted(hidden, 'report')} more."] if hidden else []
     hint = "nsightlens.classify(report) labels the launches; .launches is the table of them."
     return _framed(title, _table(columns), [*more, *report.warnings, hint])
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """Return the verdict and, for attention and the GEMMs, a row per batch size.
+
+    Parameters
+    ----------
+    sweep
+        A result of `nsightlens.sweep` or `nsightlens.predict`.
+    """
+    explanation, paragraph = sweep.verdict
+    at_large = f"<b>At large batch: {escape(EXPLANATIONS[explanation])}.</b> "
+    title = f"{at_large if explanation != 'undecided' else ''}{escape(paragraph)}"
+    if "analytic" in sweep.rows["origin"].to_pylist():
+        title = f"Analytic, nothing was measured. {title}"
+    sections = sections_of(sweep)
+    tables = "".join(_section_html(one, is_only=len(sections) == 1) for one in sections)
+    hint = ".rows, .trends and .steps are the tables with every number."
+    return _framed(title, tables, [*sweep.notes, *sweep.warnings, hint])
+
+
+def _section_html(section: Section, *, is_only: bool) -> str:
+    """Return the rows of a section; where no batch size is known, the one of every family."""
+    series = section.main or section.others
+    every = [(one, row) for one in series for row in one.rows.values()]
+    pairs = every[:ROWS_SHOWN]
+    rows = [row for _, row in pairs]
+    batches = [numbers.MISSING if row["batch_size"] is None else str(row["batch_size"])
+               for row in rows]  # fmt: skip
+    columns = [
+        GridColumn("family", [one.title for one, _ in pairs]),
+        GridColumn("batch", batches, align="right"),
+    ]
+    for column in telling_columns(series):
+        cells = column_cells(column, rows)
+        styles = cells if column.name == "bound" else None
+        columns.append(GridColumn(column.header, cells, 0, column.align, styles=styles))
+    place = f"{section.phase or 'phase not known'} on {section.device}"
+    head = "" if is_only else f"<div><b>{escape(place)}</b></div>\n"
+    hidden = len(every) - len(pairs)
+    more = f'<div class="quiet">... and {numbers.counted(hidden, "row")} more</div>\n'
+    return head + _table(columns, [row["reason"] for row in rows]) + (more if hidden else "")
 
 
 def _framed(title: str, table: str, notes: Sequence[str]) -> str:

@@ -31,8 +31,10 @@ __all__ = [
     "Found",
     "Loaded",
     "Unread",
+    "empty_note",
     "filtered",
     "find",
+    "finish",
     "has_filters",
     "load",
     "noticed",
@@ -85,9 +87,14 @@ class Loaded(NamedTuple):
 
     def finish(self) -> int:
         """Name the reports that could not be read; return the exit code of the command."""
-        for one in self.unread:
-            say("error", str(one.error))
-        return code_of(self.unread[0].error) if self.unread else ExitCode.OK
+        return finish(self.unread)
+
+
+def finish(unread: Sequence[Unread]) -> int:
+    """Name the reports that could not be read; return the exit code of the command."""
+    for one in unread:
+        say("error", str(one.error))
+    return code_of(unread[0].error) if unread else ExitCode.OK
 
 
 def find(args: argparse.Namespace) -> Found:
@@ -184,13 +191,16 @@ def _told_by(progress: Progress, reports: Sequence[Path | str]) -> Callable[[str
 def noticed(report: Report) -> list[str]:
     """Return what a reader of the answer must know of the files, one sentence each."""
     with_launches = set(report.launches["report"].unique().to_pylist()) if len(report) else set()
-    empty = [
+    empty = [empty_note(source) for source in report.sources if source not in with_launches]
+    return [*report.warnings, *empty]
+
+
+def empty_note(source: str) -> str:
+    """Say of a report that it holds no launch."""
+    return (
         f"{source}: the file is sound and holds no launch: ncu profiled nothing. "
         "Check its filters (-k, --nvtx-include, -c) and that the program ran kernels."
-        for source in report.sources
-        if source not in with_launches
-    ]
-    return [*report.warnings, *empty]
+    )
 
 
 def passing(args: argparse.Namespace, report: Report) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from nsightlens.cli import (
     metrics,
     redact,
     schema,
+    sweep,
 )
 from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
@@ -40,6 +41,7 @@ __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS: dict[str, Any] = {
     "classify": classify,
+    "sweep": sweep,
     "explain": explain,
     "info": info,
     "metrics": metrics,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nsightlens.render import numbers
+from nsightlens.render.facts import notes
 from nsightlens.render.grid import indented
 from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from nsightlens.render.facts import ReportFacts
     from nsightlens.render.style import Style
     from nsightlens.render.sweep_sections import Section
     from nsightlens.render.sweep_series import Series
@@ -25,7 +26,9 @@ NO_BATCH_SIZE = (
 )
 
 
-def notes_of(sweep: Sweep, sections: Sequence[Section]) -> list[str]:
+def notes_of(
+    sweep: Sweep, sections: Sequence[Section], facts: Sequence[ReportFacts] = ()
+) -> list[str]:
     """Return the notes of a sweep: what is beyond what its shapes need, then its own."""
     found = []
     if sweep.rows.num_rows and all(batch is None for batch in sweep.rows["batch_size"].to_pylist()):
@@ -36,11 +39,9 @@ def notes_of(sweep: Sweep, sections: Sequence[Section]) -> list[str]:
         for one in (*section.main, *section.others)
         if (beyond := _beyond(one))
     ]
-    failed = sum(sweep.rows["failed_launch_count"].to_pylist())
-    if failed:
-        words = numbers.counted(failed, "launch", "launches")
-        found.append(f"{words} failed to be collected: counted, and left out of sums.")
-    return [*found, *sweep.notes, *sweep.warnings]
+    names = ("failed_launch_count", "clock_dependent")
+    of_rows = notes({name: sweep.rows[name].to_pylist() for name in names}, facts)
+    return [*found, *sweep.notes, *sweep.warnings, *of_rows]
 
 
 def _beyond(series: Series) -> list[tuple[int | None, str]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nsightlens.render.style import Style
     from nsightlens.render.sweep_series import Row
 
-__all__ = ["STEP_COLUMNS", "steps_table"]
+__all__ = ["STEP_COLUMNS", "step_columns", "steps_table"]
 
 
 def _word(value: str | None) -> str:
@@ -77,7 +77,7 @@ def steps_table(steps: Sequence[Row], style: Style) -> Shown:
     """
     kept = set(thinned(range(len(steps))))
     shown = [step for i, step in enumerate(steps) if i in kept]
-    columns = _telling(steps)
+    columns = step_columns(steps)
     layout = arrange([_grid_column(column, shown) for column in columns], style.width)
     lines = [*layout.header(style), *(layout.row(i, style) for i in range(len(shown)))]
     headers = {column.header for column in layout.columns}
@@ -85,7 +85,7 @@ def steps_table(steps: Sequence[Row], style: Style) -> Shown:
     return Shown(lines, legend, [" ".join(column.header.split()) for column in layout.left_out])
 
 
-def _telling(steps: Sequence[Row]) -> list[SweepColumn]:
+def step_columns(steps: Sequence[Row]) -> list[SweepColumn]:
     """Return the columns that some step can fill; intensities without padding where known."""
     is_useful = all(any(step[name] is not None for step in steps) for name in _USEFUL.values())
     found = []

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from nsightlens.render.style import Style
     from nsightlens.render.sweep_series import Row, Series
 
-__all__ = ["COLUMNS", "Shown", "SweepColumn", "column_cells", "legend_of", "series_table"]
+__all__ = [
+    "COLUMNS",
+    "Shown",
+    "SweepColumn",
+    "column_cells",
+    "legend_of",
+    "series_table",
+    "telling_columns",
+]
 
 
 class SweepColumn(NamedTuple):
@@ -104,7 +112,7 @@ def series_table(series: Sequence[Series], style: Style) -> Shown:
     """
     measured = sorted({batch for one in series for batch in one.batches})
     batches = thinned(measured)
-    names = _telling(series)
+    names = telling_columns(series)
     lines: list[str] = []
     shown: dict[str, SweepColumn] = {}
     left_out: dict[str, None] = {}
@@ -122,7 +130,7 @@ def series_table(series: Sequence[Series], style: Style) -> Shown:
     return Shown(lines, legend_of(shown.values()), list(left_out))
 
 
-def _telling(series: Sequence[Series]) -> list[SweepColumn]:
+def telling_columns(series: Sequence[Series]) -> list[SweepColumn]:
     """Return the columns that some row can fill; a confidence that is high everywhere is none."""
 
     def tells(column: SweepColumn) -> bool:

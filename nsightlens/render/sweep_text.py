@@ -22,6 +22,7 @@ from nsightlens.render.sweep_trends import trend_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nsightlens.render.facts import ReportFacts
     from nsightlens.render.style import Style
     from nsightlens.render.sweep_sections import Section
     from nsightlens.sweeps import Sweep
@@ -53,8 +54,8 @@ class SweepView(NamedTuple):
     ----------
     sweep
         The tables and the verdict.
-    reports
-        Names of the reports; none where nothing was measured.
+    facts
+        Of each report, in order; none where nothing was measured.
     heading
         What else stands in the heading, such as the name of a model.
     next_commands
@@ -62,7 +63,7 @@ class SweepView(NamedTuple):
     """
 
     sweep: Sweep
-    reports: Sequence[str] = ()
+    facts: Sequence[ReportFacts] = ()
     heading: Sequence[str] = ()
     next_commands: Sequence[tuple[str, str]] = ()
 
@@ -89,7 +90,7 @@ def sweep_text(view: SweepView, style: Style) -> str:
         if len(sections) > 1 or section.phase != "decode":
             parts.append(_section_heading(section, style))
         parts += _section_parts(section, tables, style)
-    parts.append(note_lines(notes_of(view.sweep, sections), style))
+    parts.append(note_lines(notes_of(view.sweep, sections, view.facts), style))
     parts.append(_legend_lines(view.sweep, shown, style))
     parts.append(_next_lines(view, style))
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
@@ -112,7 +113,7 @@ def _heading(view: SweepView) -> list[str]:
         ["origin", "device_name", "launch_count", "duration_ns", "batch_size"]
     ).to_pydict()
     is_analytic = _is_analytic(view.sweep)
-    parts = [*_reports(view.reports), *view.heading]
+    parts = [*_reports(view.facts), *view.heading]
     if is_analytic:
         parts.insert(0, "analytic, nothing was measured")
     gpus = dict.fromkeys(columns.gpu_words(name) for name in rows["device_name"] if name)
@@ -126,10 +127,10 @@ def _heading(view: SweepView) -> list[str]:
     return [*parts, *([_batches(batches)] if batches else [])]
 
 
-def _reports(reports: Sequence[str]) -> list[str]:
-    if len(reports) > 1:
-        return [numbers.counted(len(reports), "report")]
-    return list(reports)
+def _reports(facts: Sequence[ReportFacts]) -> list[str]:
+    if len(facts) > 1:
+        return [numbers.counted(len(facts), "report")]
+    return [fact.report for fact in facts]
 
 
 def _batches(batches: Sequence[int]) -> str:

@@ -99,6 +99,12 @@ class Sweep:
         batches = len({batch for batch in self.rows["batch_size"].to_pylist() if batch is not None})
         return f"<Sweep of {batches} batch sizes by {self.by}: {self.verdict.explanation}>"
 
+    def _repr_html_(self) -> str:
+        # An import that points right: display, and only when a notebook asks for it.
+        from nsightlens.notebook import sweep_html  # noqa: PLC0415
+
+        return sweep_html(self)
+
     def to_pandas(self, table: Literal["rows", "trends", "steps"] = "rows") -> Any:
         """Return one of the tables as a pandas DataFrame.
 

@@ -40,6 +40,7 @@ EXEMPT = {
     ("report", "notebook"),  # Report._repr_html_
     ("analysis.classification", "notebook"),  # Classification._repr_html_
     ("analysis.explanation", "notebook"),  # Explanation._repr_html_ and .text
+    ("sweeps.model", "notebook"),  # Sweep._repr_html_
 }
 ONE_DOOR = {
     "distributed": "pipelines",
