@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens._version import __version__
 from nsightlens.cli import (
     classify,
+    compare,
     demo,
     devices,
     explain,
@@ -42,6 +43,7 @@ __all__ = ["COMMANDS", "build_parser", "main"]
 COMMANDS: dict[str, Any] = {
     "classify": classify,
     "sweep": sweep,
+    "compare": compare,
     "explain": explain,
     "info": info,
     "metrics": metrics,

@@ -12,6 +12,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nsightlens.render.comparison_schema import (
+    comparison_parts_schema,
+    comparison_row_schema,
+    gate_parts_schema,
+    gate_row_schema,
+)
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
 from nsightlens.render.sweep_data import sweep_parts_schema
@@ -35,6 +41,10 @@ SCHEMAS = {
         "how far labels and readings agree: `nsightlens kernel-name --check ... --format json`"
     ),
     "devices": "one row per known GPU, with its roofs: `nsightlens devices --format json`",
+    "compare": (
+        "one row per launch or group of either side, with sums: `nsightlens compare --format json`"
+    ),
+    "gate": "one row per rule: `nsightlens gate --format json`",
     "sweep": (
         "one row per family and batch size, with trends, steps and a verdict: `nsightlens sweep "
         "--format json`, `nsightlens predict --format json`"
@@ -94,7 +104,8 @@ def schema_document(name: str) -> dict[str, Any]:
     name
         One of `SCHEMAS`.
     """
-    beside_rows = sweep_parts_schema(_of_column) if name == "sweep" else {}
+    parts = {"sweep": sweep_parts_schema, "compare": comparison_parts_schema, "gate": gate_parts_schema}
+    beside_rows = parts[name](_of_column) if name in parts else {}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:nsightlens:schema:{name}:{ENVELOPE_VERSION}",
@@ -179,6 +190,8 @@ def _row(name: str) -> dict[str, Any]:
         columns = tables.SWEEP if name == "sweep" else tables.LABELS
         return _object({column.name: _of_column(column) for column in columns})
     rows = {
+        "compare": lambda: comparison_row_schema(_of_column),
+        "gate": lambda: gate_row_schema(_of_column),
         "explain": lambda: explanation_schema(_of_column),
         "info": _info_row,
         "metrics": _metric_row,
