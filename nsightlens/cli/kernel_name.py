@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
 from nsightlens.cli import arguments
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules, rules_of
+from nsightlens.cli.lines import lines_of, typed
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.talk import say
-from nsightlens.errors import FilterError, ReportNotFoundError
+from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
     import argparse
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _readings(args: argparse.Namespace) -> Iterable[str]:
-    names: Iterable[str] = map(_typed, args.names) if args.names else _lines(args.file)
+    names: Iterable[str] = map(typed, args.names) if args.names else lines_of(args.file)
     if args.escaped:
         from nsightlens.kernels.agreement import unescaped
 
@@ -124,7 +123,7 @@ def _readings(args: argparse.Namespace) -> Iterable[str]:
 def _agreement(args: argparse.Namespace) -> Iterable[str]:
     from nsightlens.kernels.agreement import Labelled, measures, read_labels
 
-    lines = _lines(args.check)
+    lines = lines_of(args.check)
     labels = list(read_labels(args.check, lines, lambda text: say("warning", text)))
     kernels = _parsed(args, [row["name"] for row in labels])
     found = measures([Labelled(*pair) for pair in zip(labels, kernels, strict=True)])
@@ -183,69 +182,3 @@ def _parsed(args: argparse.Namespace, names: Iterable[str]) -> Iterator[KernelNa
         known = dict(zip(distinct, reader.read_all(distinct), strict=True))
         yield from map(known.__getitem__, chunk)
         count = min(4 * count, _AT_ONCE)
-
-
-def _lines(path: str) -> Iterator[str]:
-    r"""Open a file and return its lines without their ends.
-
-    Bytes that are not UTF-8 stand as ``\xff``, so that one of them costs no row; the first line
-    that has one is told.
-
-    Raises
-    ------
-    ReportNotFoundError
-        There is no such file, or it cannot be read.
-    """
-    try:
-        if path != "-":
-            return _decoded(path, Path(path).open("rb"))
-        if sys.stdin is None:
-            raise ReportNotFoundError("-: standard input is closed.")
-        return _decoded(path, sys.stdin.buffer)
-    except OSError as error:
-        if isinstance(error, ReportNotFoundError):
-            raise
-        raise ReportNotFoundError(f"{path}: {error.strerror or error}.") from error
-
-
-def _typed(name: str) -> str:
-    """Return a name from the command line; bytes that are not UTF-8 stand there as in a file."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raw = os.fsencode(name)
-        try:
-            raw.decode()
-        except UnicodeDecodeError as error:
-            say("warning", _not_utf8("the command line", 0, raw[error.start]))
-        return raw.decode(errors="backslashreplace")
-    return name
-
-
-def _decoded(path: str, file: IO[bytes]) -> Iterator[str]:
-    is_told = False
-    try:
-        for number, line in enumerate(file, 1):
-            bare = line.removesuffix(b"\n").removesuffix(b"\r")
-            if number == 1:
-                bare = bare.removeprefix(b"\xef\xbb\xbf")
-            try:
-                yield bare.decode()
-            except UnicodeDecodeError as error:
-                if not is_told:
-                    is_told = True
-                    say("warning", _not_utf8(path, number, bare[error.start]))
-                yield bare.decode(errors="backslashreplace")
-    except OSError as error:
-        raise ReportNotFoundError(f"{path}: {error.strerror or error}.") from error
-    finally:
-        if path != "-":
-            file.close()
-
-
-def _not_utf8(path: str, number: int, byte: int) -> str:
-    place = f"{path}: line {number}" if number else path
-    return (
-        f"{place}: the byte \\x{byte:02x} is not UTF-8. "
-        r"Bytes that are not are shown as \xNN."
-    )

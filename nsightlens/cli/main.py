@@ -24,6 +24,7 @@ from nsightlens.cli import (
     metrics,
     redact,
     schema,
+    step_label,
     sweep,
 )
 from nsightlens.cli import slice as slice_
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Any] = {
     "slice": slice_,
     "redact": redact,
     "kernel-name": kernel_name,
+    "step-label": step_label,
     "devices": devices,
     "demo": demo,
     "schema": schema,

@@ -20,6 +20,7 @@ from nsightlens.render.comparison_schema import (
 )
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
+from nsightlens.render.step_label_rows import step_label_row, step_measure_row
 from nsightlens.render.sweep_data import sweep_parts_schema
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ SCHEMAS = {
     "kernel-name": "one row per kernel name: `nsightlens kernel-name ... --format json`",
     "kernel-name-check": (
         "how far labels and readings agree: `nsightlens kernel-name --check ... --format json`"
+    ),
+    "step-label": "one row per step label: `nsightlens step-label ... --format json`",
+    "step-label-check": (
+        "how far expectations and readings agree: `nsightlens step-label --check ... --format json`"
     ),
     "devices": "one row per known GPU, with its roofs: `nsightlens devices --format json`",
     "compare": (
@@ -67,7 +72,7 @@ _ENUMS = {
     "expectation": ("within", "beyond"),
     "flip": ("memory_to_compute", "compute_to_memory", "several", "none"),
 }
-_OF_NAMES = frozenset(["kernel-name", "kernel-name-check"])
+_OF_NAMES = frozenset(["kernel-name", "kernel-name-check", "step-label", "step-label-check"])
 _NEVER_NULL = frozenset(["key", "bound", "launch_count", "failed_launch_count"])
 _TEXT = {"type": "string"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -104,7 +109,11 @@ def schema_document(name: str) -> dict[str, Any]:
     name
         One of `SCHEMAS`.
     """
-    parts = {"sweep": sweep_parts_schema, "compare": comparison_parts_schema, "gate": gate_parts_schema}
+    parts = {
+        "sweep": sweep_parts_schema,
+        "compare": comparison_parts_schema,
+        "gate": gate_parts_schema,
+    }
     beside_rows = parts[name](_of_column) if name in parts else {}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -175,7 +184,9 @@ def _source() -> dict[str, Any]:
 
 
 def _names_source() -> dict[str, Any]:
-    path = _about(_TEXT_OR_NULL, "file with the names, - for standard input; null: the arguments")
+    path = _about(
+        _TEXT_OR_NULL, "file with the names or labels, - for standard input; null: the arguments"
+    )
     return _object(
         {"tool": {"const": "nsightlens"}, "tool_version": _TEXT, "path": path},
         "what the rows were made from, and by what",
@@ -199,6 +210,8 @@ def _row(name: str) -> dict[str, Any]:
         "redact": _redact_row,
         "kernel-name": _kernel_name_row,
         "kernel-name-check": _measure_row,
+        "step-label": step_label_row,
+        "step-label-check": step_measure_row,
         "devices": _device_row,
     }
     return rows[name]()
