@@ -22,6 +22,7 @@ from nsightlens.cli import (
     info,
     kernel_name,
     metrics,
+    predict,
     redact,
     schema,
     step_label,
@@ -44,6 +45,7 @@ __all__ = ["COMMANDS", "build_parser", "main"]
 COMMANDS: dict[str, Any] = {
     "classify": classify,
     "sweep": sweep,
+    "predict": predict,
     "compare": compare,
     "explain": explain,
     "info": info,

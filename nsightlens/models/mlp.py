@@ -160,6 +160,7 @@ def _grouped(name: str, experts: Experts, step: Step, sizes: tuple[int, int]) ->
         layers * (weights + rows * inputs * step.activation_bytes),
         layers * rows * outputs * step.activation_bytes,
         weight_bytes=layers * weights,
+        is_quantised=True,
     )
 
 

@@ -30,6 +30,8 @@ class OperationWork(NamedTuple):
         [B] Of ``read_bytes`` those of weights.
     kv_cache_bytes
         [B] Of ``read_bytes`` those of keys and values.
+    is_quantised
+        Its weights are stored as those of linear layers are, in fewer bits where these are.
     """
 
     operation: str
@@ -42,6 +44,7 @@ class OperationWork(NamedTuple):
     is_per_layer: bool = True
     weight_bytes: float = 0.0
     kv_cache_bytes: float = 0.0
+    is_quantised: bool = False
 
     @property
     def bytes(self) -> float:
@@ -150,4 +153,5 @@ def linear(
         layer_count * rows * outputs * step.activation_bytes,
         is_per_layer=is_per_layer,
         weight_bytes=layer_count * weights,
+        is_quantised=is_quantised,
     )

@@ -21,6 +21,7 @@ from nsightlens.render.comparison_schema import (
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
 from nsightlens.render.step_label_rows import step_label_row, step_measure_row
+from nsightlens.render.prediction import prediction_schema
 from nsightlens.render.sweep_data import sweep_parts_schema
 
 if TYPE_CHECKING:
@@ -139,6 +140,10 @@ def schema_document(name: str) -> dict[str, Any]:
 def _sources(name: str) -> dict[str, Any]:
     if name in _OF_NAMES:
         return _names_source()
+    if name == "sweep":
+        source = _source()
+        source["properties"]["prediction"] = prediction_schema()
+        return source
     if name == "devices":
         return _object({"tool": {"const": "nsightlens"}, "tool_version": _TEXT})
     return _source()

@@ -1,0 +1,71 @@
+"""What a reader of a prediction has to know, one sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nsightlens.units import format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nsightlens.sweeps.predict import Prediction
+    from nsightlens.sweeps.predict_tables import PredictedStep
+
+__all__ = ["notes_of"]
+
+_SHOWN = 6
+
+
+def notes_of(prediction: Prediction, steps: Sequence[PredictedStep]) -> Iterator[str]:
+    """Yield the notes of a prediction.
+
+    Parameters
+    ----------
+    prediction
+        The prediction.
+    steps
+        Its batch sizes.
+    """
+    yield (
+        "Nothing was measured: durations are roofline times, every operation at the peak of DRAM "
+        f"or of its unit ({prediction.peaks.clock}). Real ones are longer, those of small batches "
+        "most of all."
+    )
+    too_large = [step.batch_size for step in steps if step.fits_memory is False]
+    if too_large:
+        yield _too_large(prediction, too_large)
+    if prediction.types.is_expanded:
+        yield (
+            f"{prediction.peaks.device_name} has no unit for {prediction.types.weights.dtype}: "
+            "products are taken as done in 16 bit, with weights of their own size."
+        )
+    yield from _assumptions(prediction)
+
+
+def _too_large(prediction: Prediction, batches: Sequence[int]) -> str:
+    facts = prediction.facts
+    shown = ", ".join(map(str, batches[:_SHOWN]))
+    shown += f" and {len(batches) - _SHOWN} more" if len(batches) > _SHOWN else ""
+    room = max(0.0, (facts.memory_bytes or 0.0) - facts.weights_bytes)
+    largest = facts.largest_batch_size
+    return (
+        f"Batch {shown} does not fit: beside the weights {format_quantity(room, 'B')} are left, "
+        f"which holds {largest} sequences of {format_quantity(facts.kv_bytes_per_sequence, 'B')}."
+    )
+
+
+def _assumptions(prediction: Prediction) -> Iterator[str]:
+    model = prediction.model
+    if model.experts is not None:
+        yield (
+            "Experts are taken as equally likely, and tokens as independent: a real step touches "
+            "fewer of them."
+        )
+    if prediction.gpu_count > 1:
+        shared = prediction.gpu_count > model.kv_head_count and model.latent is None
+        kept = ", and several keep the same key-value head" if shared else ""
+        yield (
+            f"The tables are of one of {prediction.gpu_count} GPUs{kept}; communication between "
+            "them is left out."
+        )
