@@ -2,12 +2,24 @@
 
 - `nsightlens.sweeps.model`: `Sweep` and what it is made with.
 - `nsightlens.sweeps.measuring`: `sweep`, and the same of many reports one at a time.
+- `nsightlens.sweeps.part`: sums over the launches of a report, which add up to those of many.
+- `nsightlens.sweeps.rows`, `nsightlens.sweeps.trends`, `nsightlens.sweeps.steps`: its tables.
+- `nsightlens.sweeps.needed`, `nsightlens.sweeps.needed_by_model`, `nsightlens.sweeps.expectation`:
+  what the shapes need, beside what was measured.
+- `nsightlens.sweeps.series`, `nsightlens.sweeps.slopes`, `nsightlens.sweeps.crossover`: along the
+  batch size: how a number grows, and where a family passes the ridge.
+- `nsightlens.sweeps.verdict`, `nsightlens.sweeps.verdict_evidence`,
+  `nsightlens.sweeps.verdict_words`: what limits decode.
+- `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`: what to know beside the tables.
+- `nsightlens.sweeps.components`, `nsightlens.sweeps.ordering`, `nsightlens.sweeps.numbers`,
+  `nsightlens.sweeps.joined_texts`: classes of families, order of rows, columns.
 """
 
 from __future__ import annotations
 
-from nsightlens.sweeps.measuring import SweepPart, part_of, sweep, sweep_of_parts
+from nsightlens.sweeps.measuring import sweep, sweep_of_parts
 from nsightlens.sweeps.model import EXPLANATIONS, Sweep, SweepOptions, Verdict
+from nsightlens.sweeps.part import SweepPart, part_of
 from nsightlens.sweeps.trends import trends_of
 from nsightlens.sweeps.verdict import verdict_of
 

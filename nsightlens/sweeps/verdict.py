@@ -1,15 +1,31 @@
-"""What limits decode at small and at large batch sizes, in words."""
+"""`verdict_of`: what limits decode at the smallest and at the largest batch size, in words.
+
+The study that this tool follows ("Mind the Memory Gap", arXiv 2503.08311) has two explanations for
+the plateau of large batches: attention uses DRAM bandwidth up, or matrix products use compute up.
+Which of them holds is read from the labels and from the shares of time; the tables may say either,
+both or neither, and the paragraph says so.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.sweeps.model import Verdict
+from nsightlens.sweeps.verdict_evidence import evidence_of, lacking
+from nsightlens.sweeps.verdict_words import conclusion_words, opening_words, side_words
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nsightlens.sweeps.model import Verdict
+    from nsightlens.sweeps.verdict_evidence import ComponentAt, Evidence
 
-__all__ = ["verdict_of"]
+__all__ = ["DOMINANT", "TWICE", "verdict_of"]
+
+DOMINANT = 0.5
+"""[1] With this share of the time of kernels a component explains the duration of a step."""
+
+TWICE = 2.0
+"""[1] So does the one with the largest share, where the other has no more than its half."""
 
 
 def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
@@ -19,5 +35,61 @@ def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
     ----------
     rows, trends, steps
         With the schemas of `nsightlens.tables.SWEEP`, ``SWEEP_TRENDS`` and ``SWEEP_STEPS``.
+
+    Returns
+    -------
+    Verdict
+        ``undecided`` without two batch sizes at which attention and matmul were both profiled, or
+        where neither has a label that explains the time.
+
+    Notes
+    -----
+    At the largest batch size, a component explains the step where it has half of the time of
+    kernels, or the largest share and twice that of the other. ``bandwidth_saturated_attention``:
+    it is attention, limited by DRAM and saturated. ``compute_bound_plateau``: it is compute-bound
+    and does not wait. ``mixed``: neither explains the step alone, and both are at a limit.
+
+    Examples
+    --------
+    >>> from nsightlens import open_report, sweep
+    >>> from nsightlens.example import path
+    >>> sweep(open_report(path())).verdict.explanation
+    'bandwidth_saturated_attention'
     """
-    raise NotImplementedError
+    missing = lacking(rows, steps)
+    evidence = evidence_of(rows, trends, steps)
+    if evidence is None:
+        return Verdict("undecided", missing)
+    explanation = _explanation(evidence)
+    texts = [
+        opening_words(evidence),
+        side_words(evidence, evidence.small),
+        side_words(evidence, evidence.large),
+        conclusion_words(evidence, explanation, missing),
+    ]
+    return Verdict(explanation, " ".join(text for text in texts if text))
+
+
+def _explanation(evidence: Evidence) -> str:
+    attention, matmul = evidence.large.attention, evidence.large.matmul
+    if attention is None or matmul is None or not evidence.has_two_steps:
+        return "undecided"
+    leader = _leader(attention, matmul)
+    if leader is None:
+        are_limited = all(one.is_bandwidth_saturated or one.is_compute_bound
+                          for one in (attention, matmul))  # fmt: skip
+        return "mixed" if are_limited else "undecided"
+    if leader.is_compute_bound:
+        return "compute_bound_plateau"
+    if leader is attention and attention.is_bandwidth_saturated:
+        return "bandwidth_saturated_attention"
+    return "undecided"
+
+
+def _leader(attention: ComponentAt, matmul: ComponentAt) -> ComponentAt | None:
+    """Return the component that explains the duration of a step; None where none does alone."""
+    larger, smaller = sorted((attention, matmul), key=lambda one: -one.share)
+    is_largest = larger.share >= 1.0 - attention.share - matmul.share
+    if larger.share >= DOMINANT or (is_largest and larger.share >= TWICE * smaller.share):
+        return larger
+    return None

@@ -13,12 +13,15 @@ __all__ = ["SWEEP", "SWEEP_STEPS", "SWEEP_TRENDS"]
 _ORIGIN = category("origin", "measured (from a report) or analytic (from a model, without a GPU)")
 _PLACE = (
     category("device_name", "name of the GPU, without the maker's"),
-    category("phase", "prefill, decode or mixed; null where nothing says so"),
+    category("phase", "prefill, decode, mixed or capture; null where nothing says so"),
 )
 _FAMILY = (
     category("family", "what the kernels compute: attention, gemm, norm, ..."),
     category("subtype", "finer class within the family"),
-    category("kernel", "the kernel's name; null in a row of a family"),
+    category(
+        "kernel",
+        "the kernel's name, or the kind of the result in brackets; null in a row of a family",
+    ),
     category("component", "the paper's three classes: attention, matmul or other"),
 )
 _BATCH = whole("batch_size", "sequences in the step, real ones; null where nothing says so")
@@ -91,14 +94,20 @@ SWEEP_TRENDS: tuple[Column, ...] = (
     # Slopes of least squares in log-log: 0 is flat, 1 is in proportion to the batch size.
     real("intensity_slope", "1", "slope of ln(arithmetic intensity, executed) against ln(batch size)"),
     real("intensity_slope_stderr", "1", "its standard error; null with fewer than three batch sizes"),
+    real("intensity_slope_min", "1", "smallest slope between neighbouring batch sizes"),
+    real("intensity_slope_max", "1", "largest slope between neighbouring batch sizes"),
+    category("intensity_growth", "flat (slope and two standard errors within 0.1 of 0), proportional (of 1), falling, below_proportion, above_proportion or unclear; null where slope or error is not known"),
     real("useful_intensity_slope", "1", "the same of the useful intensity, without padding"),
     real("useful_intensity_slope_stderr", "1", "its standard error"),
+    real("useful_intensity_slope_min", "1", "smallest slope between neighbours"),
+    real("useful_intensity_slope_max", "1", "largest slope between neighbours"),
+    category("useful_intensity_growth", "see intensity_growth"),
     # Where the classical answer flips: bound_ratio passes 1.
-    category("flip", "memory_to_compute, compute_to_memory, several or none; null where too little is known"),
+    category("flip", "memory_to_compute, compute_to_memory, several or none; null where fewer than two batch sizes have a classical answer"),
     whole("flip_batch_size", "first measured batch size on the other side, for good"),
-    real("flip_batch_size_interpolated", "", "where bound_ratio passes 1, log-log between its neighbours"),
+    real("flip_batch_size_interpolated", "", "where bound_ratio passes 1, on a line in log-log between its neighbours"),
     real("useful_flip_batch_size", "", "the same by the useful intensity against the ridge point"),
-    real("analytic_flip_batch_size", "", "where the model's intensity meets the ridge point; beyond the measured sizes too"),
+    real("analytic_flip_batch_size", "", "where the law of the useful intensity, 1 / AI = c / B + d, meets the ridge point, beyond the measured sizes too; null where it never does, or three batch sizes do not follow it to 1 %"),
     # The label of the limiter, which latency and caches enter as well.
     whole("bound_flip_batch_size", "first measured batch size from which on bound is another than at the smallest"),
     # Where DRAM is used up.
