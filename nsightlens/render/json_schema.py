@@ -20,8 +20,8 @@ from nsightlens.render.comparison_schema import (
 )
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
-from nsightlens.render.step_label_rows import step_label_row, step_measure_row
 from nsightlens.render.prediction import prediction_schema
+from nsightlens.render.step_label_rows import step_label_row, step_measure_row
 from nsightlens.render.sweep_data import sweep_parts_schema
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ SCHEMAS = {
 """Name of each schema and what it describes."""
 
 _VERDICTS = ("high_throughput", "balanced", "compute", "memory", "latency", "small_grid")
+_GROWTHS = ("flat", "proportional", "falling", "below_proportion", "above_proportion", "unclear")
 _ENUMS = {
     "kind": ("kernel", "range", "graph", "cmdlist"),
     "bound": ("memory", "compute", "unknown"),
@@ -72,6 +73,8 @@ _ENUMS = {
     "component": ("attention", "matmul", "other"),
     "expectation": ("within", "beyond"),
     "flip": ("memory_to_compute", "compute_to_memory", "several", "none"),
+    "intensity_growth": _GROWTHS,
+    "useful_intensity_growth": _GROWTHS,
 }
 _OF_NAMES = frozenset(["kernel-name", "kernel-name-check", "step-label", "step-label-check"])
 _NEVER_NULL = frozenset(["key", "bound", "launch_count", "failed_launch_count"])

@@ -25,7 +25,7 @@ _LEGEND = {
 }
 
 
-def families_table(series: Sequence[Series], style: Style) -> Shown:
+def families_table(series: Sequence[Series], style: Style, *, with_batch: bool = True) -> Shown:
     """Return one line per family; a number that changes with the batch size is a range.
 
     Parameters
@@ -34,19 +34,22 @@ def families_table(series: Sequence[Series], style: Style) -> Shown:
         From top to bottom.
     style
         What the output can show.
+    with_batch
+        Say at which batch sizes a family was seen.
     """
-    columns = [column for column in _columns(series) if _says_something(column)]
+    every = _columns(series, batch_importance=1000 if with_batch else 0)
+    columns = [column for column in every if _says_something(column)]
     layout = arrange(columns, style.width)
     lines = [*layout.header(style), *(layout.row(i, style) for i in range(len(series)))]
     legend = {name: _LEGEND[name] for name in _headers(layout.columns) if name in _LEGEND}
     return Shown(lines, legend, _headers(layout.left_out))
 
 
-def _columns(series: Sequence[Series]) -> list[GridColumn]:
+def _columns(series: Sequence[Series], *, batch_importance: int) -> list[GridColumn]:
     bounds = [_words(one, "bound") for one in series]
     return [
-        GridColumn("family", [plain(one.title) for one in series], 1000, comfortable=16),
-        GridColumn("batch", [_batches(one) for one in series], 97, "right"),
+        GridColumn("family", [plain(one.title) for one in series], 1000, comfortable=26),
+        GridColumn("batch", [_batches(one) for one in series], batch_importance, "right"),
         GridColumn("launches", [_count(one) for one in series], 80, "right"),
         GridColumn("time", [numbers.duration(one.duration_ns) for one in series], 90, "right"),
         _range("time\n%", series, "duration_share_pct", 95, numbers.percent),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import numbers
 from nsightlens.render.columns import family_words, gpu_words
+from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +101,7 @@ def _title(of: Mapping[int | None, Row], by: str, *, with_gpu: bool) -> str:
     row = next(iter(of.values()))
     words = family_words(row["family"] or "other", row["subtype"])
     if by == "kernel" and row["kernel"]:
-        words = str(row["kernel"])
+        words = plain(row["kernel"])
     return f"{words} on {gpu_words(row['device_name'])}" if with_gpu else words
 
 

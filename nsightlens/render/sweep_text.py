@@ -117,7 +117,8 @@ def _heading(view: SweepView) -> list[str]:
     if is_analytic:
         parts.insert(0, "analytic, nothing was measured")
     gpus = dict.fromkeys(columns.gpu_words(name) for name in rows["device_name"] if name)
-    parts.append(", ".join(gpus) if 0 < len(gpus) <= 3 else f"{len(gpus)} kinds of GPUs")
+    names = ", ".join(gpus) or "GPU not stated"
+    parts.append(names if len(gpus) <= 3 else f"{len(gpus)} kinds of GPUs")
     if not is_analytic:
         count = sum(rows["launch_count"])
         parts.append(numbers.counted(count, "launch", "launches") if count else "no launches")
@@ -173,7 +174,13 @@ def _tables(section: Section, style: Style) -> _Tables:
     return _Tables(
         series_table(section.main, style),
         steps_table(section.steps, style) if section.steps else nothing,
-        families_table(section.others[:_OTHERS_SHOWN], style) if section.others else nothing,
+        families_table(
+            section.others[:_OTHERS_SHOWN],
+            style,
+            with_batch=any(one.batches for one in (*section.main, *section.others)),
+        )
+        if section.others
+        else nothing,
     )
 
 
@@ -222,8 +229,13 @@ def _legend_lines(sweep: Sweep, shown: Sequence[_Tables], style: Style) -> list[
     legend |= {name: text for name, text in columns.REGIMES.items() if name in regimes}
     if left_out := _left_out(shown):
         legend["not shown"] = f"{left_out}, for want of width (see --width)"
-    indent = max(map(len, legend), default=0) + 2
-    lines = [line for word, text in legend.items() for line in indented(text, style, indent, word)]
+    # A long word stands on a line of its own where the rest would have too little room.
+    indent = min(max(map(len, legend), default=0) + 2, style.width // 2)
+    lines: list[str] = []
+    for word, text in legend.items():
+        fits = len(word) + 2 <= indent
+        lines += indented(text, style, indent, word) if fits else [word]
+        lines += [] if fits else indented(text, style, indent)
     return [style.paint(line, "dim") for line in lines]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.analysis.thresholds import SATURATED
 from nsightlens.render import numbers
 from nsightlens.render.sweep_series import runs_of
 
@@ -13,10 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["trend_sentence"]
 
-_FLAT = 0.1
-"""Slopes up to this are called flat: twice the batch changes the intensity by less than 8 %."""
-_IN_PROPORTION = 0.85
-"""From here on the intensity grows about as the batch size does: twice the batch, 1.8 times it."""
+_GROWTHS = {
+    "flat": "is flat",
+    "proportional": "grows in proportion to the batch size",
+    "below_proportion": "grows more slowly than the batch size",
+    "above_proportion": "grows faster than the batch size",
+    "falling": "falls with the batch size",
+    "unclear": "follows no clear law",
+}
+"""What the words of the columns ``..._growth`` say."""
+_BENDS = 0.1
+"""Slopes between neighbours that differ by more are said: one slope does not tell it all."""
 
 
 def trend_sentence(trend: Row, series: Series | None, style: Style) -> str:
@@ -37,42 +45,40 @@ def trend_sentence(trend: Row, series: Series | None, style: Style) -> str:
 
 def _intensity(trend: Row, style: Style) -> str:
     """Say how the intensity grows: that of the useful work counts, which has no padding."""
-    useful, done = trend["useful_intensity_slope"], trend["intensity_slope"]
-    slope = done if useful is None else useful
+    useful = _slope(trend, "useful_intensity", style)
+    executed = _slope(trend, "intensity", style)
+    slopes = [f"{what} {s}" for what, s in (("useful", useful), ("executed", executed)) if s]
+    if not slopes:
+        return ""
+    growth = trend["useful_intensity_growth" if useful else "intensity_growth"]
+    words = f"intensity {_GROWTHS[growth]}" if growth in _GROWTHS else "intensity"
+    return f"{words} (slope: {', '.join(slopes)})"
+
+
+def _slope(trend: Row, name: str, style: Style) -> str:
+    """Return a slope with its error, and the slopes between neighbours where it bends."""
+    slope, error = trend[f"{name}_slope"], trend[f"{name}_slope_stderr"]
     if slope is None:
         return ""
-    found = []
-    if useful is not None:
-        found.append(f"useful {_slope(useful, trend['useful_intensity_slope_stderr'], style)}")
-    if done is not None:
-        found.append(f"executed {_slope(done, trend['intensity_slope_stderr'], style)}")
-    return f"intensity {_growth(slope)} (slope: {', '.join(found)})"
-
-
-def _growth(slope: float) -> str:
-    if abs(slope) <= _FLAT:
-        return "is flat"
-    if slope < 0:
-        return "falls with the batch size"
-    if slope < _IN_PROPORTION:
-        return "grows more slowly than the batch size"
-    return "grows as the batch size does"
-
-
-def _slope(slope: float, error: float | None, style: Style) -> str:
-    text = f"{slope:.2f}".replace("-0.00", "0.00")
-    if error is None:
+    text = _hundredths(slope)
+    if error is not None:
+        # An error of less than a hundredth is no error of zero.
+        text += f" {style.sign('±')} {_hundredths(error) if error >= 0.005 else '<0.01'}"
+    low, high = trend[f"{name}_slope_min"], trend[f"{name}_slope_max"]
+    if low is None or high is None or high - low <= _BENDS:
         return text
-    # An error of less than a hundredth is no error of zero.
-    return f"{text} {style.sign('±')} {f'{error:.2f}' if error >= 0.005 else '<0.01'}"
+    return f"{text}, {_hundredths(low)} to {_hundredths(high)} between neighbours"
+
+
+def _hundredths(slope: float) -> str:
+    return f"{slope:.2f}".replace("-0.00", "0.00")
 
 
 def _flip(trend: Row) -> str:
     if trend["flip"] is None:
         return ""
     if trend["flip"] == "none":
-        side = _expected_flip(trend)
-        return f"its operations stay on one side of the ridge point{side}"
+        return f"its operations stay on one side of the ridge point{_in_brackets(trend)}"
     if trend["flip"] == "several":
         return "its operations pass the ridge point more than once"
     turn = "right" if trend["flip"] == "memory_to_compute" else "left"
@@ -87,7 +93,7 @@ def _flip(trend: Row) -> str:
     return " ".join(found) + (f" ({'; '.join(details)})" if details else "")
 
 
-def _expected_flip(trend: Row) -> str:
+def _in_brackets(trend: Row) -> str:
     details = _other_flips(trend)
     return f" ({'; '.join(details)})" if details else ""
 
@@ -95,7 +101,7 @@ def _expected_flip(trend: Row) -> str:
 def _other_flips(trend: Row) -> list[str]:
     names = {
         "useful_flip_batch_size": "without padding",
-        "analytic_flip_batch_size": "by the model",
+        "analytic_flip_batch_size": "by the law of its shapes",
     }
     return [
         f"{words}: {_near(trend[name])}" for name, words in names.items() if trend[name] is not None
@@ -122,7 +128,8 @@ def _saturation(trend: Row) -> str:
         return ""
     begin = trend["dram_saturated_batch_size"]
     if begin is None:
-        return f"DRAM is not used up: {numbers.whole_percent(most)} at most"
+        where = " at the largest batch size" if most >= 100.0 * SATURATED else ""
+        return f"DRAM is not used up{where}: {numbers.whole_percent(most)} at most"
     if begin == trend["batch_size_min"]:
         return f"DRAM is used up at every batch size: {numbers.whole_percent(most)} at most"
     return f"DRAM is used up from batch {begin} on: {numbers.whole_percent(most)} at most"
