@@ -37,7 +37,7 @@ EPILOG = """\
 examples:
   nsightlens compare before.ncu-rep after.ncu-rep
   nsightlens compare before.ncu-rep after.ncu-rep --by family
-  nsightlens compare after1.ncu-rep after2.ncu-rep --base before1.ncu-rep before2.ncu-rep
+  nsightlens compare after1.ncu-rep after2.ncu-rep --base before/
   nsightlens compare before/ after/ --only regressed -o regressions.md"""
 
 FORMATS = ("table", "json", "csv", "markdown")

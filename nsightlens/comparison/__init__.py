@@ -11,12 +11,27 @@
 - `nsightlens.comparison.comparable`: why durations cannot be compared.
 - `nsightlens.comparison.verdict`, `nsightlens.comparison.rows`, `nsightlens.comparison.totals`:
   verdicts, the table, its sums.
+- `nsightlens.comparison.gating`: `gate` and its result. `nsightlens.comparison.gate_rule`,
+  `nsightlens.comparison.gate_rules`, `nsightlens.comparison.limits`: its rules. `nsightlens.comparison.checks`: what each finds.
 """
 
 from __future__ import annotations
 
 from nsightlens.comparison.comparison import Comparison, compare
+from nsightlens.comparison.gate_rule import GateRule
+from nsightlens.comparison.gate_rules import GateRules, read_gate_rules
+from nsightlens.comparison.gating import GateResult, gate
 from nsightlens.comparison.noise import NoiseRules
 from nsightlens.comparison.totals import Total
 
-__all__ = ["Comparison", "NoiseRules", "Total", "compare"]
+__all__ = [
+    "Comparison",
+    "GateResult",
+    "GateRule",
+    "GateRules",
+    "NoiseRules",
+    "Total",
+    "compare",
+    "gate",
+    "read_gate_rules",
+]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nsightlens.comparison.side import LabelOptions, Side
     from nsightlens.report import Report
 
-__all__ = ["LABEL_COLUMNS", "slot_labels"]
+__all__ = ["LABEL_COLUMNS", "group_labels", "slot_labels"]
 
 LABEL_COLUMNS = ("top_stall", "bound", "regime", "limiter")
 
@@ -34,6 +34,14 @@ def slot_labels(
     """
     if by == "launch":
         return [_of_most_time(side, slots, name) for name in LABEL_COLUMNS]
+    groups = group_labels(side, slots, parts, by, options)
+    return [groups[name].cast(pa.string()).combine_chunks() for name in LABEL_COLUMNS]
+
+
+def group_labels(
+    side: Side, slots: Slots, parts: Sequence[Report], by: str, options: LabelOptions
+) -> pa.Table:
+    """Return the label of every slot that is a group, with the schema of labels."""
     groups = options.classify(concat_reports(parts), by).labels
     names = ["family", "subtype", "phase", "batch_size"]
     columns = [side.labels[name].cast(pa.string()) for name in names]
@@ -45,7 +53,7 @@ def slot_labels(
     parts_of_key = [pc.fill_null(one, "-") for one in columns]
     key = pc.binary_join_element_wise(*parts_of_key, "|").combine_chunks()
     row = pc.index_in(key.take(number_array(slots.first)), value_set=groups["key"].combine_chunks())
-    return [groups[name].cast(pa.string()).combine_chunks().take(row) for name in LABEL_COLUMNS]
+    return groups.take(row)
 
 
 def _of_most_time(side: Side, slots: Slots, name: str) -> Any:

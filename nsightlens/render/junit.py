@@ -1,0 +1,63 @@
+"""Rules of a gate as JUnit XML, which CI systems show: one test case per rule.
+
+There is no standard of the format. What GitLab, Jenkins and the actions of GitHub read is the one
+of Apache Ant: ``testsuites > testsuite > testcase > failure``, with counts as attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["junit_xml"]
+
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write."""
+
+
+def junit_xml(rows: pa.Table, *, suite: str = "nsightlens gate") -> str:
+    """Return the rules as JUnit XML.
+
+    Parameters
+    ----------
+    rows
+        With the schema of `nsightlens.tables.GATE`.
+    suite
+        Name of the test suite.
+    """
+    table = rows.to_pydict()
+    counts = {
+        "tests": str(rows.num_rows),
+        "failures": str(table["status"].count("failed")),
+        "errors": "0",
+    }
+    root = ElementTree.Element("testsuites", {"name": suite, **counts})
+    inner = ElementTree.SubElement(root, "testsuite", {"name": suite, **counts, "skipped": "0"})
+    for name, status, message, metric, limit, scope in zip(
+        *(table[one] for one in ("rule", "status", "message", "metric", "limit", "scope")),
+        strict=True,
+    ):
+        # Both are what a CI system files the case under, and asks for.
+        case = ElementTree.SubElement(
+            inner, "testcase", {"classname": suite, "name": _writable(name), "time": "0"}
+        )
+        if status == "failed":
+            text = _writable(message)
+            failure = ElementTree.SubElement(
+                case, "failure", {"message": text, "type": "nsightlens.gate"}
+            )
+            where = f"\nscope: {_writable(scope)}" if scope else ""
+            failure.text = f"{text}\nallowed: {_writable(metric)} {_writable(limit)}{where}"
+        else:
+            ElementTree.SubElement(case, "system-out").text = _writable(message)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _writable(text: str) -> str:
+    return _NOT_XML.sub("?", text)
