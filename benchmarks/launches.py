@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import count, cycle, islice, product
 from typing import TYPE_CHECKING
 
-from nsightlens.example.decode_sweep import decode_sweep
+from nsightlens.example.decode_sweep import CONTEXT, decode_sweep
 from nsightlens.ncurep.spec import FocusedRuleMessage, FocusMetric, LaunchSpec, MetricSpec
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ _SENTENCE = (
 )
 
 
-def distinct_launches(weight: Weight, batch_sizes: Sequence[int] = (1, 64)) -> ReportSpec:
+def distinct_launches(
+    weight: Weight, batch_sizes: Sequence[int] = (1, 64), context: int = CONTEXT
+) -> ReportSpec:
     """Return a report of launches that differ in kernel, NVTX ranges and metrics.
 
     Parameters
@@ -50,8 +52,10 @@ def distinct_launches(weight: Weight, batch_sizes: Sequence[int] = (1, 64)) -> R
         What each launch stores.
     batch_sizes
         Steps of the decode sweep to take; each has eleven launches.
+    context
+        [token] KV cache of each sequence.
     """
-    sweep = decode_sweep(batch_sizes)
+    sweep = decode_sweep(batch_sizes, context)
     launches = [_heavy(launch, i, weight) for i, launch in enumerate(sweep.launches)]
     return type(sweep)(
         launches=launches, sessions=sweep.sessions, process=sweep.process, comments=sweep.comments

@@ -32,7 +32,7 @@ from nsightlens.ncurep.write_result import encode_metrics, encode_result, metric
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["write_report"]
+__all__ = ["ReportTemplate", "write_report"]
 
 # ProfileResult, ProfileMetricResult and MetricValue
 _METRICS, _SOURCE = 13, 15
@@ -56,34 +56,60 @@ def write_report(path: Path, workload: Workload) -> None:
     workload
         What to write.
     """
+    template = ReportTemplate(distinct_launches(workload.weight), workload)
+    template.write(path, workload.launch_count, np.random.default_rng(_SEED))
     weight = workload.weight
-    spec = distinct_launches(weight)
-    names = list(dict.fromkeys(m.name for launch in spec.launches for m in metric_specs(launch)))
-    sections = section_definitions(
-        weight.section_count, weight.section_bytes, [name for name in names if "." in name]
-    )
-    results = [_result(launch, names, workload, sections) for launch in spec.launches]
-    process = _process(spec)
-    templates = [_Template(result, process, names) for result in results]
-    random = np.random.default_rng(_SEED)
-    with path.open("wb") as file:
-        file.write(_before_the_results(spec, workload))
-        # The names in a block of their own, so that the blocks of all launches are alike.
-        file.write(_block(process, strings=names))
-        for i in range(workload.launch_count):
-            file.write(templates[i % len(templates)].varied(random))
-        # What the disk still has to do is not to fall into the time of whoever reads next.
-        os.fsync(file.fileno())
     facts = {
         "launches": workload.launch_count,
         "metrics": weight.metric_count,
         "instances": sum(weight.instance_counts),
-        "launch_bytes": len(results[0]),
-        "sections_bytes": len(sections),
+        "launch_bytes": template.launch_bytes,
+        "sections_bytes": template.sections_bytes,
         "bytes": path.stat().st_size,
         "forty": forty_metrics(),
     }
     _facts_path(path).write_text(json.dumps(facts), encoding="utf-8")
+
+
+class ReportTemplate:
+    """A report whose launches are encoded once, to be written often with other values.
+
+    Parameters
+    ----------
+    spec
+        The launches, which are repeated in turn.
+    workload
+        What stands beside them.
+    """
+
+    def __init__(self, spec: ReportSpec, workload: Workload) -> None:
+        weight = workload.weight
+        names = list(
+            dict.fromkeys(m.name for launch in spec.launches for m in metric_specs(launch))
+        )
+        sections = section_definitions(
+            weight.section_count, weight.section_bytes, [name for name in names if "." in name]
+        )
+        results = [_result(launch, names, workload, sections) for launch in spec.launches]
+        process = _process(spec)
+        # The names in a block of their own, so that the blocks of all launches are alike.
+        self._head = _before_the_results(spec, workload) + _block(process, strings=names)
+        self._launches = [_Template(result, process, names) for result in results]
+        self.launch_bytes = len(results[0])
+        self.sections_bytes = len(sections)
+
+    def pieces(self, launch_count: int, random: np.random.Generator) -> Iterator[bytes]:
+        """Yield a report, launch by launch."""
+        yield self._head
+        for i in range(launch_count):
+            yield self._launches[i % len(self._launches)].varied(random)
+
+    def write(self, path: Path, launch_count: int, random: np.random.Generator) -> None:
+        """Write a report."""
+        with path.open("wb") as file:
+            file.writelines(self.pieces(launch_count, random))
+            # What the disk still has to do is not to fall into the time of whoever reads next.
+            os.fsync(file.fileno())
 
 
 def _facts_path(path: Path) -> Path:

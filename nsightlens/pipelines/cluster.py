@@ -17,6 +17,7 @@ import threading
 import time
 import warnings
 from collections import deque
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +27,6 @@ from nsightlens._version import __version__
 from nsightlens.errors import (
     ClusterError,
     MissingExtraError,
-    NsightLensError,
     ReaderFailedError,
 )
 from nsightlens.pipelines.cluster_job import Failed, Job, Refused
@@ -36,7 +36,7 @@ from nsightlens.readers.source import STDIN, is_url
 from nsightlens.worker import WorkerTraceback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator, Sequence
+    from collections.abc import Callable, Coroutine, Generator, Iterable
     from types import TracebackType
 
 __all__ = ["on_cluster"]
@@ -48,13 +48,14 @@ CONNECT_S = 10.0
 """[s] A scheduler that lives answers in less."""
 NO_WORKER_S = 60.0
 """[s] Without any worker: a cluster that grows with its work takes a while for the first one."""
-_CHECK_S = 2.0  # between two looks at the workers
+CHECK_S = 2.0
+"""[s] Between two looks at the workers."""
 _CLOSE_S = 5.0
 
 
 def on_cluster(
     task: Callable[[str, Argument], Result],
-    names: Sequence[str],
+    names: Iterable[str],
     argument: Argument,
     address: str,
 ) -> Generator[Callable[[], Result], None, None]:
@@ -94,6 +95,10 @@ def on_cluster(
 def _is_ours_to_read(name: str) -> bool:
     # What is not there at all may be on the workers.
     return name == STDIN or is_url(name) or (os.path.exists(name) and not os.path.isfile(name))  # noqa: PTH110, PTH113 - any name
+
+
+class _KilledError(Exception):
+    """Every worker died that was given a job."""
 
 
 class _Client:
@@ -169,7 +174,7 @@ class _Client:
 
     def thread_count(self) -> int:
         """Return how many tasks the workers can do at once, at least 1."""
-        if time.monotonic() - self._looked_at > _CHECK_S:
+        if time.monotonic() - self._looked_at > CHECK_S:
             self._ask(self._look_at_workers())
         return self._thread_count
 
@@ -187,28 +192,41 @@ class _Client:
     def start(self, name: str, job: Job) -> Callable[[], Any]:
         """Send a job to the cluster; return the function that waits for its result."""
         sent = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
+        future = self._ask(self._submit(sent))
 
-        async def submit() -> Any:
-            return self._client.submit(pickle.loads, sent, key=f"nsightlens-{uuid4()}")
+        def wait() -> Any:
+            try:
+                answer = self._ask(self._answer(future))
+            except _KilledError:
+                # Dask charges all that a worker had to do with its end: once more, and then only
+                # what did it fails.
+                answer = self._ask(self._again(name, sent))
+            if isinstance(answer, Failed):
+                raise answer.error from WorkerTraceback(answer.where)
+            if isinstance(answer, Refused):
+                raise ClusterError(
+                    f"{self._given}: {answer.problem}. Install the same version on all of its "
+                    "workers: results of two versions are not the same."
+                )
+            return answer.result
 
-        future = self._ask(submit())
-        return lambda: self._result(name, future)
+        return wait
 
-    def _result(self, name: str, future: Any) -> Any:
-        answer = self._ask(self._answer(name, future))
-        if isinstance(answer, Refused):
-            raise ClusterError(
-                f"{self._given}: {answer.problem}. Install the same version on all of its "
-                "workers: results of two versions are not the same."
-            )
-        if isinstance(answer, Failed):
-            raise answer.error from WorkerTraceback(answer.where)
-        return answer.result
+    async def _submit(self, sent: bytes) -> Any:
+        return self._client.submit(pickle.loads, sent, key=f"nsightlens-{uuid4()}")
 
-    async def _answer(self, name: str, future: Any) -> Any:
+    async def _again(self, name: str, sent: bytes) -> Any:
+        try:
+            return await self._answer(await self._submit(sent))
+        except _KilledError as killed:
+            problem = "the Dask workers that were to read it died, one after another"
+            advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
+            raise ReaderFailedError(shown_path(name), problem, advice) from killed
+
+    async def _answer(self, future: Any) -> Any:
         waiting = asyncio.ensure_future(future.result())
         try:
-            while not (await asyncio.wait({waiting}, timeout=_CHECK_S))[0]:
+            while not (await asyncio.wait({waiting}, timeout=CHECK_S))[0]:
                 await self._look_at_workers()
                 if time.monotonic() - self._worker_seen_at > NO_WORKER_S:
                     raise ClusterError(
@@ -221,22 +239,19 @@ class _Client:
             raise self._lost("the connection to its scheduler broke off")
         error = waiting.exception()
         if error is not None:
-            raise self._told(name, error) from error
+            raise self._told(error) from error
         return waiting.result()
 
-    def _told(self, name: str, error: BaseException) -> NsightLensError:
+    def _told(self, error: BaseException) -> Exception:
         """Return what to say of an error that no task raised."""
-        kind = type(error).__name__
-        if kind == "KilledWorker":
-            problem = "the Dask workers that were to read it died, one after another"
-            advice = "Read it alone with --jobs 1 (in Python: jobs=1); it may need more memory."
-            return ReaderFailedError(shown_path(name), problem, advice)
+        if type(error).__name__ == "KilledWorker":
+            return _KilledError()
         if isinstance(error, (ImportError, AttributeError)):
             return ClusterError(
                 f"{self._given}: a worker cannot import nsightlens "
                 f"{__version__}: {_one_line(error)}. Install the same version there as here."
             )
-        if isinstance(error, OSError):
+        if isinstance(error, (OSError, CancelledError, asyncio.CancelledError)):
             return self._lost("the connection to its scheduler broke off")
         return self._lost(_one_line(error))
 

@@ -12,7 +12,7 @@ from nsightlens.readers.source import lies_on_disk
 from nsightlens.worker import WorkerDiedError, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable
 
 __all__ = ["in_processes"]
 
@@ -24,7 +24,7 @@ AHEAD = 2
 
 
 def in_processes(
-    task: Callable[[str, Argument], Result], names: Sequence[str], argument: Argument, count: int
+    task: Callable[[str, Argument], Result], names: Iterable[str], argument: Argument, count: int
 ) -> Generator[Callable[[], Result], None, None]:
     """Yield for each name in order the function that waits for the result of its task.
 
