@@ -50,7 +50,7 @@ TABLE = (
         "Done. Also for a sound report without launches, but for `explain`, which needs one.",
         (),
     ),
-    ExitCodeRow(ExitCode.CHECK_FAILED, "Reserved for a check that did not pass.", ()),
+    ExitCodeRow(ExitCode.CHECK_FAILED, "A check did not pass, such as a rule of `gate`.", ()),
     ExitCodeRow(
         ExitCode.USAGE,
         "The command line cannot be understood, no launch passes the filters, there is none to "
