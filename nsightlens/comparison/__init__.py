@@ -12,7 +12,8 @@
 - `nsightlens.comparison.verdict`, `nsightlens.comparison.rows`, `nsightlens.comparison.totals`:
   verdicts, the table, its sums.
 - `nsightlens.comparison.gating`: `gate` and its result. `nsightlens.comparison.gate_rule`,
-  `nsightlens.comparison.gate_rules`, `nsightlens.comparison.limits`: its rules. `nsightlens.comparison.checks`: what each finds.
+  `nsightlens.comparison.gate_rules`, `nsightlens.comparison.limits`: its rules.
+- `nsightlens.comparison.checks`: what each rule finds.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,27 +35,25 @@ def junit_xml(rows: pa.Table, *, suite: str = "nsightlens gate") -> str:
         "failures": str(table["status"].count("failed")),
         "errors": "0",
     }
-    root = ElementTree.Element("testsuites", {"name": suite, **counts})
-    inner = ElementTree.SubElement(root, "testsuite", {"name": suite, **counts, "skipped": "0"})
+    root = ET.Element("testsuites", {"name": suite, **counts})
+    inner = ET.SubElement(root, "testsuite", {"name": suite, **counts, "skipped": "0"})
     for name, status, message, metric, limit, scope in zip(
         *(table[one] for one in ("rule", "status", "message", "metric", "limit", "scope")),
         strict=True,
     ):
         # Both are what a CI system files the case under, and asks for.
-        case = ElementTree.SubElement(
+        case = ET.SubElement(
             inner, "testcase", {"classname": suite, "name": _writable(name), "time": "0"}
         )
         if status == "failed":
             text = _writable(message)
-            failure = ElementTree.SubElement(
-                case, "failure", {"message": text, "type": "nsightlens.gate"}
-            )
+            failure = ET.SubElement(case, "failure", {"message": text, "type": "nsightlens.gate"})
             where = f"\nscope: {_writable(scope)}" if scope else ""
             failure.text = f"{text}\nallowed: {_writable(metric)} {_writable(limit)}{where}"
         else:
-            ElementTree.SubElement(case, "system-out").text = _writable(message)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
+            ET.SubElement(case, "system-out").text = _writable(message)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
