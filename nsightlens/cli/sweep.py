@@ -223,7 +223,9 @@ def _next_commands(args: argparse.Namespace, sweep: Sweep) -> list[tuple[str, st
         return [(f"nsightlens info {named}", "what the report holds and what it lacks")]
     if "unknown" in sweep.rows["bound"].to_pylist():
         found.append((f"nsightlens info {named}", "what the report lacks, and how to collect it"))
-    if args.model is None and sweep.rows["useful_flop_count"].null_count == sweep.rows.num_rows:
+    count = sweep.rows.num_rows
+    has_batches = sweep.rows["batch_size"].null_count < count
+    if has_batches and args.model is None and sweep.rows["useful_source"].null_count == count:
         command = f"nsightlens sweep {named} --model NAME"
         found.append((command, "beside what the shapes of a model need"))
     found.append((f"nsightlens sweep {named} -o sweep.csv", "every number of every row"))
