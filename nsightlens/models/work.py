@@ -118,7 +118,7 @@ def step_work(
 
 
 def _check(batch: int, context: int, query: int, sizes: tuple[float, float, float]) -> None:
-    if min(batch, context, query) < 1 or not min(sizes) > 0:
+    if min(batch, context, query) < 1 or not all(size > 0 for size in sizes):
         raise ValueError("sequences, tokens and bytes per element must be above zero")
     if query > context:
         raise ValueError(
