@@ -13,9 +13,11 @@ from nsightlens.analysis import select
 from nsightlens.devices import peak_overrides
 from nsightlens.errors import FilterError, NsightLensError
 from nsightlens.kernels.user_rules import as_user_rules
+from nsightlens.models import read_model
 from nsightlens.pipelines.each import map_reports
 from nsightlens.pipelines.reading import distinct, read_one
 from nsightlens.readers.read import READERS, ReadOptions
+from nsightlens.steps.rules import compiled
 from nsightlens.sweeps import SweepOptions, part_of, sweep_of_parts
 
 if TYPE_CHECKING:
@@ -178,7 +180,7 @@ def sweep_reports(
     ------
     FilterError
         A filter cannot be understood, or there are launches and none passes.
-    UnknownDeviceError, SettingsFileError
+    UnknownDeviceError, UnknownModelError, SettingsFileError
         As for `nsightlens.sweep`.
     ValueError
         ``on_error`` or ``reader`` is none of those named, or ``jobs`` is negative.
@@ -198,7 +200,8 @@ def sweep_reports(
         raise ValueError(f"reader must be one of {', '.join(READERS)}, not {reader!r}")
     options = _read_once(options or SweepOptions())
     _check(options, filters)
-    how = _How(ReadOptions(on_error=on_error, reader=reader), filters, options)
+    # The model is for the whole.
+    how = _How(ReadOptions(on_error=on_error, reader=reader), filters, options._replace(model=None))
     names = distinct(reports)
     seen = _Seen([], [])
     with closing(
@@ -215,16 +218,18 @@ def sweep_reports(
 
 def _read_once(options: SweepOptions) -> SweepOptions:
     """Return the options with files read, or named so that every process finds them."""
-    peaks = options.peaks
+    peaks, model = options.peaks, options.model
     return options._replace(
         kernel_rules=as_user_rules(options.kernel_rules),
         peaks=None if peaks is None else str(Path(peaks).absolute()),
+        model=None if model is None else read_model(model),
     )
 
 
 def _check(options: SweepOptions, filters: Filters) -> None:
     """Raise what would be wrong for every report."""
     peak_overrides(options.device, options.peaks)
+    compiled(options.step_rules)
     select(tables.empty_table(tables.LAUNCHES), **filters._asdict())
 
 

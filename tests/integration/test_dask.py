@@ -21,8 +21,11 @@ from support import report_tasks
 from support.reports import attention_launch, everything, gemm_launch, write_report
 
 from nsightlens.errors import ClusterError, ReaderFailedError, ReportNotFoundError
-from nsightlens.pipelines import cluster, map_reports
+from nsightlens.example.decode_sweep import decode_sweep
+from nsightlens.ncurep.write import write_ncu_rep
+from nsightlens.pipelines import Filters, cluster, map_reports, sweep_reports
 from nsightlens.pipelines.processes import AHEAD
+from nsightlens.sweeps import SweepOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,6 +155,26 @@ def test_a_fault_is_raised_with_where_it_was(tmp_path: Path, address: str) -> No
     with pytest.raises(ZeroDivisionError) as caught:
         list(map_reports(report_tasks.fail, some_reports(tmp_path), None, dask=address))
     assert "report_tasks.py" in str(caught.value.__cause__)
+
+
+def test_a_sweep_on_a_cluster_is_the_one_made_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Tables, verdict, notes, and what is to be known of the reports."""
+    for batch_size in (1, 16, 256):
+        write_ncu_rep(tmp_path / f"b{batch_size}.ncu-rep", decode_sweep([batch_size]))
+    (tmp_path / "broken.ncu-rep").write_bytes(b"\x01 no report")
+    monkeypatch.chdir(tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    options = SweepOptions(model="opt-1.3b")
+    there = sweep_reports(names, options, filters=Filters(families=("gemm",)), dask=address)
+    here = sweep_reports(names, options, filters=Filters(families=("gemm",)), jobs=1)
+    for table in ("rows", "trends", "steps"):
+        assert str(getattr(there.sweep, table)) == str(getattr(here.sweep, table))
+    assert there.sweep.verdict == here.sweep.verdict
+    assert there.sweep.notes == here.sweep.notes
+    assert [str(one.error) for one in there.unread] == [str(one.error) for one in here.unread]
+    assert there._replace(sweep=None, unread=()) == here._replace(sweep=None, unread=())  # type: ignore[arg-type]
 
 
 def test_tasks_run_on_the_workers_and_the_rest_here(tmp_path: Path, of_processes: str) -> None:
