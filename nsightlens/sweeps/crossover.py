@@ -92,7 +92,7 @@ def crossing(x: tuple[float, float], ratio: tuple[float, float]) -> float:
 
     Examples
     --------
-    >>> crossing((128.0, 512.0), (0.5, 2.0))
+    >>> round(crossing((128.0, 512.0), (0.5, 2.0)), 6)
     256.0
     """
     if not all(0 < value < math.inf for value in (*x, *ratio)):
@@ -115,7 +115,7 @@ def interpolation_tolerance(spacing: float) -> float:
     Returns
     -------
     float
-        1 is exact; 1.062 for batch sizes that double, 1.264 for those that grow fourfold.
+        1 is exact; 1.061 for batch sizes that double, 1.264 for those that grow fourfold.
 
     Notes
     -----
@@ -126,7 +126,7 @@ def interpolation_tolerance(spacing: float) -> float:
     Examples
     --------
     >>> round(interpolation_tolerance(2.0), 3)
-    1.062
+    1.061
     """
     k = math.log(spacing) / (1.0 - 1.0 / spacing)
     return math.exp(k - 1.0 - math.log(k))

@@ -122,7 +122,7 @@ def sweep_of_parts(parts: Iterable[SweepPart], options: SweepOptions = DEFAULT_O
     >>> from nsightlens.example import path
     >>> from nsightlens.sweeps import part_of, sweep_of_parts
     >>> len(sweep_of_parts(part_of(open_report(one)) for one in [path()]))
-    54
+    53
     """
     total = _total(parts)
     with np.errstate(all="ignore"):

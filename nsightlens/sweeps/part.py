@@ -140,7 +140,7 @@ def part_of(report: Report, options: SweepOptions = DEFAULT_OPTIONS) -> SweepPar
     >>> from nsightlens import open_report
     >>> from nsightlens.example import path
     >>> len(part_of(open_report(path())))
-    54
+    53
     """
     check_report(report)
     if options.by not in ("family", "kernel"):
