@@ -1,4 +1,4 @@
-"""``nsightlens demo``: the bundled example, classified and explained."""
+"""``nsightlens demo``: the bundled example, swept over its batch sizes and explained."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from nsightlens.cli.terminal import style_for
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator
 
     from nsightlens.render.style import Style
-    from nsightlens.render.sweep_series import Series
+    from nsightlens.render.sweep_sections import Section
+    from nsightlens.sweeps import Sweep
 
 __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 
-HELP = "classify the bundled example and explain the answer"
+HELP = "show the answer for the bundled example, explained"
 DESCRIPTION = """\
-Classifies the report that comes with nsightlens, a synthetic decode sweep of a
-language model, and says what to read from the answer. Needs no file and no GPU."""
+Sweeps over the report that comes with nsightlens, synthetic decode steps of a
+language model at batch 1 to 512, and says what to read from the answer. Needs no
+file and no GPU."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,82 +35,76 @@ def run(args: argparse.Namespace) -> int:
     """Show the example."""
     import sys
 
-    from nsightlens.analysis import classify
     from nsightlens.example import path
     from nsightlens.readers import open_report
+    from nsightlens.sweeps import sweep
 
     report = open_report(path())
-    rows = classify(report, by="family").labels.to_pydict()
-    devices = list(dict.fromkeys(report.launches["device_name"].to_pylist()))
-    style = style_for(sys.stdout, args.width)
-    lines = _lines(rows, str(path()), len(report), ", ".join(filter(None, devices)), style)
+    devices = dict.fromkeys(report.launches["device_name"].to_pylist())
+    about = (
+        "One layer of OPT-1.3B decoding with 500 tokens of context at batch 1 to 512 on an "
+        f"{', '.join(filter(None, devices))}, {len(report)} kernel launches. What limits large "
+        "batches, memory or compute?"
+    )
+    lines = _lines(sweep(report), about, str(path()), style_for(sys.stdout, args.width))
     write_to_stdout(line + "\n" for line in lines)
     return 0
 
 
-def _lines(
-    rows: Mapping[str, Sequence[Any]], path: str, launch_count: int, device: str, style: Style
-) -> Iterator[str]:
-    from nsightlens.render.grid import indented
-    from nsightlens.render.sweep import sweep_findings, sweep_lines
+_SHOWN = (
+    "bound",
+    "regime",
+    "useful_arithmetic_intensity_flop_per_byte",
+    "dram_throughput_pct",
+    "duration_share_pct",
+)
+"""Columns of the table: as many as stand side by side in 100 columns."""
 
-    series = _main_series(rows)
-    batches = [batch for one in series for batch in one.batches]
+
+def _lines(sweep: Sweep, about: str, path: str, style: Style) -> Iterator[str]:
+    from nsightlens.render.grid import indented
+    from nsightlens.render.sweep_sections import sections_of
+    from nsightlens.render.sweep_table import series_table
+    from nsightlens.render.sweep_text import verdict_lines
+
+    (section,) = sections_of(sweep)
     yield style.paint("SYNTHETIC EXAMPLE", "head") + ": an analytic model, no GPU was measured."
-    about = (
-        f"One layer of OPT-1.3B decoding at batch {min(batches)} to {max(batches)} on an {device}, "
-        f"{launch_count} kernel launches. What limits attention and the GEMMs, memory or compute?"
-    )
     yield from indented(about, style, 0)
     yield ""
-    yield from sweep_lines(series, style)
+    yield from verdict_lines(sweep, style)
+    yield ""
+    yield from series_table(section.main, style, _SHOWN).lines
     yield ""
     yield style.paint("What to read from it", "head")
-    words = _words_on_the_columns(series)
-    for point in (*sweep_findings(series), *_WHY, *words, _PADDING):
-        yield from indented(point[0].upper() + point[1:], style, 2, "- ")
+    for point in (*_trends(section, style), *_WHY, *_words(section)):
+        yield from indented(point, style, 2, "- ")
     yield ""
-    yield "next: nsightlens classify your-report.ncu-rep"
-    yield from indented("the same answer for every launch of a report of your own", style, 10)
+    yield "next: nsightlens sweep your-report.ncu-rep"
+    yield from indented("the same answer for a report of your own", style, 10)
+    yield f"      nsightlens sweep {shlex.quote(path)}"
+    yield from indented("all numbers of this answer", style, 10)
     yield f"      nsightlens classify {shlex.quote(path)}"
     yield from indented("every launch of this example, with its reason", style, 10)
 
 
-def _main_series(rows: Mapping[str, Sequence[Any]]) -> list[Series]:
-    """Return attention and the GEMMs, each by the kernels that ran at every batch size."""
-    from nsightlens.render.sweep_series import series_of
+def _trends(section: Section, style: Style) -> Iterator[str]:
+    from nsightlens.render.sweep_trends import trend_sentence
 
-    every = series_of(rows)
-    longest = max(len(one.rows) for one in every)
-    return [
-        one
-        for family in ("attention", "gemm")
-        for one in every
-        if one.first["family"] == family and len(one.rows) == longest
-    ]
+    for series, trend in zip(section.main, section.trends, strict=True):
+        if trend is not None:
+            yield f"{series.title}: {trend_sentence(trend, series, style)}."
 
 
-def _words_on_the_columns(series: Sequence[Series]) -> Iterator[str]:
+def _words(section: Section) -> Iterator[str]:
     from nsightlens.render.columns import REGIMES
 
-    about = "FLOP/B is the arithmetic intensity: operations executed per byte of DRAM traffic."
-    ridges = [
-        f"{max(found):.0f} FLOP/B for {one.title}"
-        for one in series
-        if (found := _known(one, "ridge_point_flop_per_byte"))
-    ]
-    if ridges:
-        about += (
-            " Below the ridge point the classical answer is memory, above it compute; it lies at "
-            f"{' and '.join(ridges)}, for the instructions that each of them uses."
-        )
-    yield about
-    present = {row["regime"] for one in series for row in one.rows.values()}
+    yield (
+        "FLOP/B useful is arithmetic intensity without padding. Below the ridge point the "
+        "classical answer is memory, above it compute; it lies at different places because "
+        "attention and the GEMMs use different tensor instructions here."
+    )
+    present = {row["regime"] for one in section.main for row in one.rows.values()}
     yield "; ".join(f"{name}: {text}" for name, text in REGIMES.items() if name in present) + "."
-
-
-def _known(series: Series, name: str) -> list[float]:
-    return [row[name] for row in series.rows.values() if row[name]]
 
 
 _WHY = (
@@ -119,13 +114,8 @@ _WHY = (
         "is twice the work and twice the bytes."
     ),
     (
-        "So a larger batch stops paying off when attention has used up the DRAM bandwidth, long "
-        "before the arithmetic units are busy."
+        "What is executed is more than what is useful: attention fills a tile of 64 rows with one "
+        "query, and the smallest tile of a GEMM has 8 rows. So a busy tensor core is no proof of "
+        "being compute-bound."
     ),
-)
-_PADDING = (
-    "Most of what attention executes here is padding: the tensor cores work on 64 rows where a "
-    "decode step has one query. Its useful intensity is about 1 FLOP/B. The GEMMs pad as well: "
-    "a tile has at least 8 rows, so that FLOP/B stays at 8 up to batch 8, while the useful "
-    "intensity is about the batch size."
 )

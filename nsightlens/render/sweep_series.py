@@ -53,6 +53,12 @@ class Series(NamedTuple):
         """Batch sizes that are known, ascending."""
         return [batch for batch in self.rows if batch is not None]
 
+    @property
+    def ridge(self) -> str:
+        """Ridge point [FLOP/B] in words, "" where the rows have several or none."""
+        ridges = {numbers.significant(ridge) for ridge in self.known("ridge_point_flop_per_byte")}
+        return ridges.pop() if len(ridges) == 1 else ""
+
     def known(self, name: str) -> list[float]:
         """Return the numbers of a column that are there."""
         values = [row[name] for row in self.rows.values()]

@@ -14,7 +14,7 @@ from nsightlens.render.style import cell_width, plain, shorten_middle
 from nsightlens.render.sweep_series import thinned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from nsightlens.render.style import Style
     from nsightlens.render.sweep_series import Row, Series
@@ -100,7 +100,9 @@ def legend_of(columns: Iterable[SweepColumn]) -> dict[str, str]:
     return {c.label or _one_line(c.header): c.legend for c in columns if c.legend}
 
 
-def series_table(series: Sequence[Series], style: Style) -> Shown:
+def series_table(
+    series: Sequence[Series], style: Style, only: Collection[str] | None = None
+) -> Shown:
     """Return the rows of some families, one line per batch size.
 
     Parameters
@@ -109,10 +111,12 @@ def series_table(series: Sequence[Series], style: Style) -> Shown:
         From left to right; those that do not fit stand below.
     style
         What the output can show.
+    only
+        Names of the columns to show, where not all are wanted.
     """
     measured = sorted({batch for one in series for batch in one.batches})
     batches = thinned(measured)
-    names = telling_columns(series)
+    names = [one for one in telling_columns(series) if only is None or one.name in only]
     lines: list[str] = []
     shown: dict[str, SweepColumn] = {}
     left_out: dict[str, None] = {}
@@ -153,7 +157,7 @@ def _fitting(
     levels = sorted({column.importance for column in columns})
     for count in range(len(series), 0, -1):
         for least in levels:
-            if count > 1 and least > _CORE:
+            if count > 1 and least > max(_CORE, levels[0]):
                 break
             chosen = [column for column in columns if column.importance >= least]
             grid = _grid(series[:count], batches, chosen)
@@ -202,21 +206,23 @@ def _titles(series: Sequence[Series], layout: Layout, style: Style) -> str:
         if column.header == "bound":
             begins.append(position)
         position += width + GAP
+    ends = [*begins[1:], style.width + GAP]
+    rooms = [end - GAP - begin for begin, end in zip(begins, ends, strict=True)]
+    texts = [_with_ridge(one, style) for one in series]
+    # In all titles of a line or in none.
+    if any(cell_width(text) > room for text, room in zip(texts, rooms, strict=True)):
+        texts = [one.title for one in series]
     line = ""
-    for one, begin, end in zip(series, begins, [*begins[1:], style.width + GAP], strict=True):
-        line += " " * (begin - cell_width(line))
-        line += _titled(one, end - GAP - begin, style)
+    for text, begin, room in zip(texts, begins, rooms, strict=True):
+        line += " " * (begin - cell_width(line)) + shorten_middle(text, room, style.sign("…"))
     return line
 
 
-def _titled(series: Series, room: int, style: Style) -> str:
-    """Return the title with the ridge point, if there is room and it is the same in every row."""
-    ridges = {numbers.significant(value) for value in series.known("ridge_point_flop_per_byte")}
-    if len(ridges) == 1:
-        full = f"{series.title} {style.sign('·')} ridge {ridges.pop()} FLOP/B"
-        if cell_width(full) <= room:
-            return full
-    return shorten_middle(series.title, room, style.sign("…"))
+def _with_ridge(series: Series, style: Style) -> str:
+    """Return the title with the ridge point, if that is the same in every row."""
+    if not series.ridge:
+        return series.title
+    return f"{series.title} {style.sign('·')} ridge {series.ridge} FLOP/B"
 
 
 def _one_line(header: str) -> str:

@@ -39,7 +39,7 @@ def trend_sentence(trend: Row, series: Series | None, style: Style) -> str:
     style
         What the output can show.
     """
-    clauses = [_intensity(trend, style), _flip(trend), _bound(series), _saturation(trend)]
+    clauses = [_intensity(trend, style), _flip(trend, series), _bound(series), _saturation(trend)]
     return "; ".join(clause for clause in clauses if clause)
 
 
@@ -74,15 +74,18 @@ def _hundredths(slope: float) -> str:
     return f"{slope:.2f}".replace("-0.00", "0.00")
 
 
-def _flip(trend: Row) -> str:
+def _flip(trend: Row, series: Series | None) -> str:
     if trend["flip"] is None:
         return ""
+    ridge = "the ridge point"
+    if series is not None and series.ridge:
+        ridge += f" of {series.ridge} FLOP/B"
     if trend["flip"] == "none":
-        return f"its operations stay on one side of the ridge point{_in_brackets(trend)}"
+        return f"its operations stay on one side of {ridge}{_in_brackets(trend)}"
     if trend["flip"] == "several":
-        return "its operations pass the ridge point more than once"
+        return f"its operations pass {ridge} more than once"
     turn = "right" if trend["flip"] == "memory_to_compute" else "left"
-    found = [f"its operations pass to the {turn} of the ridge point"]
+    found = [f"its operations pass to the {turn} of {ridge}"]
     if (between := trend["flip_batch_size_interpolated"]) is not None:
         found.append(f"at batch {_near(between)}")
     details = []

@@ -130,6 +130,7 @@ def test_the_bound_at_each_batch_size_is_said_in_runs() -> None:
     (series,) = series_of(rows_of(*map(gemm_row, BATCHES)).to_pydict())
     said = trend_sentence({**EMPTY, **GEMM_TREND}, series, Style(100))
     assert "; memory-bound up to batch 64, compute-bound at batch 512; " in said
+    assert "pass to the right of the ridge point of 256 FLOP/B at batch 256 (" in said
 
 
 def test_ascii_has_its_own_plus_minus() -> None:
