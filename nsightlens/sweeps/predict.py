@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.models import part_of_model, phase_of, read_model, step_work
@@ -169,6 +170,8 @@ def prediction(
     if query_length is None:
         query_length = context_length if phase == "prefill" else 1
     phase = phase or phase_of(context_length, query_length)
+    if context_length < 1:
+        raise ValueError(f"context_length must be above zero, not {context_length}")
     facts = facts_of(whole, part, types, gpu, context_length)
 
     def step_of(batch_size: int) -> PredictedStep:
@@ -207,10 +210,4 @@ def prediction(
     found = Prediction(
         sweep, whole, types, gpu, facts, context_length, query_length, phase, gpu_count
     )
-    return found._replace(sweep=_with_notes(sweep, notes_of(found, steps)))
-
-
-def _with_notes(sweep: Sweep, notes: Iterable[str]) -> Sweep:
-    from dataclasses import replace  # noqa: PLC0415 - used here only
-
-    return replace(sweep, notes=tuple(notes))
+    return found._replace(sweep=replace(sweep, notes=tuple(notes_of(found, steps))))
