@@ -61,10 +61,10 @@ def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
     if evidence is None:
         return Verdict("undecided", missing)
     explanation = _explanation(evidence)
+    sides = {step.batch: step for step in (evidence.small, evidence.large)}
     texts = [
         opening_words(evidence),
-        side_words(evidence, evidence.small),
-        side_words(evidence, evidence.large),
+        *map(side_words, sides.values()),
         conclusion_words(evidence, explanation, missing),
     ]
     return Verdict(explanation, " ".join(text for text in texts if text))

@@ -23,10 +23,8 @@ def opening_words(evidence: Evidence) -> str:
     return f"Decode on {evidence.device}{others}, {batches}, by {how}."
 
 
-def side_words(evidence: Evidence, step: StepAt) -> str:
+def side_words(step: StepAt) -> str:
     """Say what limits the step at one batch size."""
-    if step is evidence.large and step.batch == evidence.small.batch:
-        return ""
     parts = step.components
     if not parts:
         return ""
