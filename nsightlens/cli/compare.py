@@ -43,6 +43,9 @@ examples:
 FORMATS = ("table", "json", "csv", "markdown")
 VERDICTS = ("improved", "regressed", "indistinguishable", "not_comparable", "added", "removed")
 """Those of `nsightlens.comparison.verdict`, here without loading it."""
+_QUIET = ("indistinguishable", "not_comparable")
+_SCREEN = 20
+"""Rows of a text table up to which those without a finding are shown without being asked for."""
 _OPTIONS = (
     "by", "kernel", "family", "nvtx", "grid", "device", "peaks", "kernel_rules", "batch_from",
     "batch_size", "only", "sort", "limit", "noise",
@@ -117,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     sides = load_sides(args, found)
     base, new = sides.filtered(args)
     comparison = compared(args, base, new, args.by)
-    order = _order(comparison.rows, args)[: args.limit]
+    order = _shown(args, comparison.rows, _order(comparison.rows, args))
     write_result(args, _pieces(args, sides, comparison, order))
     return sides.finish()
 
@@ -147,6 +150,15 @@ def compared(
         )
 
 
+def _shown(args: argparse.Namespace, rows: pa.Table, order: list[int]) -> list[int]:
+    """Return the rows that are shown: on a screen, of those without a finding a few at most."""
+    if args.limit is not None or args.only is not None or chosen_format(args) != "table":
+        return order[: args.limit]
+    verdicts = rows["verdict"].to_pylist()
+    findings = sum(1 for verdict in verdicts if verdict not in _QUIET)
+    return order[: max(findings, _SCREEN)]
+
+
 def _order(rows: pa.Table, args: argparse.Namespace) -> list[int]:
     """Return the positions of the rows in the order in which they are shown."""
     verdicts = rows["verdict"].to_pylist()
@@ -163,8 +175,7 @@ def _order(rows: pa.Table, args: argparse.Namespace) -> list[int]:
             for one, base, new, verdict in zip(size, *alone, verdicts, strict=True)
         ]
     # First what is a finding, then what is noise.
-    quiet = ("indistinguishable", "not_comparable")
-    return sorted(shown, key=lambda i: (verdicts[i] in quiet, -size[i]))
+    return sorted(shown, key=lambda i: (verdicts[i] in _QUIET, -size[i]))
 
 
 def _pieces(

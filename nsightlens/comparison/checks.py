@@ -14,6 +14,7 @@ from nsightlens.comparison.match import match_sides
 from nsightlens.comparison.samples import spread_of
 from nsightlens.comparison.side import measure_side
 from nsightlens.devices.columns import number_column
+from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,7 +83,11 @@ def check_value(rule: GateRule, parts: Sequence[Report], options: LabelOptions) 
         -np.inf if rule.least is None else rule.least - checked,
     )
     order = np.argsort(-excess, kind="stable")
-    broken = [f"{names[i]} is {_said(checked[i], rule.unit)}" for i in order if excess[i] > 0]
+    broken = [
+        f"{names[i]} is {format_quantity(float(checked[i]), rule.unit)}"
+        for i in order
+        if excess[i] > 0
+    ]
     worst = int(order[0])
     span = _span(checked, rule.unit)
     return Found(
@@ -171,8 +176,7 @@ def _changes(
         checked=len(change),
         broken=broken,
         missing=missing,
-        summary=f"{_counted(len(change), rule)}: {change.min():+.3g} to {change.max():+.3g} %, "
-        f"{rule.limit}",
+        summary=f"{_counted(len(change), rule)}: {_percents(change)}, {rule.limit}",
         worst_value=float(change[worst]),
         worst_key=keys[worst],
         noise_count=int(np.count_nonzero((excess > 0) & ~is_beyond)),
@@ -250,10 +254,11 @@ def _counted(count: int, rule: GateRule) -> str:
     return f"{count} {nouns[rule.by] if count != 1 else rule.by}"
 
 
-def _said(value: float, unit: str) -> str:
-    return f"{value:.4g} {unit}" if unit not in ("", "1") else f"{value:.4g}"
-
-
 def _span(values: NDArray[np.float64], unit: str) -> str:
-    low, high = float(values.min()), float(values.max())
-    return _said(low, unit) if low == high else f"{low:.4g} to {_said(high, unit)}"
+    said = [format_quantity(float(one), unit) for one in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(said))
+
+
+def _percents(values: NDArray[np.float64]) -> str:
+    said = [f"{one:+.3g} %" if one else "0 %" for one in (float(values.min()), float(values.max()))]
+    return " to ".join(dict.fromkeys(said))

@@ -76,7 +76,9 @@ def incomparable(
     sms = [side.number["sm_count"][at] for side, at in zip((base, new), pair, strict=True)]
     differ = sms[0] != sms[1]
     differ &= ~np.isnan(sms[0]) & ~np.isnan(sms[1])
-    clauses.append(when(differ, lambda: _versus("SMs", significant(sms[0]), significant(sms[1]))))
+    clauses.append(
+        when(differ, lambda: _versus("number of SMs", significant(sms[0]), significant(sms[1])))
+    )
     clauses += [_clocks(base, new, pair, rules, clock) for clock in _CLOCKS]
     return sentence(*clauses)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from nsightlens import tables
+from nsightlens.units import format_quantity
 
 __all__ = [
     "AGGREGATES", "BY", "CHANGES", "EXPECTED", "LIMITS", "MISSING", "PHASES", "GateRule",
@@ -102,12 +103,11 @@ class GateRule(NamedTuple):
     @property
     def limit(self) -> str:
         """What is allowed, in words."""
-        unit = f" {self.unit}" if self.unit not in ("", "1") else ""
         said = []
         if self.least is not None:
-            said.append(f"at least {self.least:g}{unit}")
+            said.append(f"at least {format_quantity(self.least, self.unit)}")
         if self.most is not None:
-            said.append(f"at most {self.most:g}{unit}")
+            said.append(f"at most {format_quantity(self.most, self.unit)}")
         if self.increase_pct is not None:
             said.append(f"at most +{self.increase_pct:g} %")
         if self.decrease_pct is not None:

@@ -191,9 +191,8 @@ def _judged(rule: GateRule, found: Found | None) -> tuple[str, str]:
         return "failed", f"no launch is in its scope ({rule.scope or 'there is none at all'})"
     said = []
     if found.broken:
-        of = f"{len(found.broken)} of {found.checked}" if found.checked > 1 else "it"
-        breaks = "break" if len(found.broken) > 1 else "breaks"
-        said.append(f"{of} {breaks} the limit: {_listed(found.broken)}")
+        of = f"{len(found.broken)} of {found.checked} beyond the limit: "
+        said.append(f"{of if found.checked > 1 else ''}{_listed(found.broken)}")
     is_missing = bool(found.missing) and rule.missing == "fail"
     if is_missing:
         verb = "are" if len(found.missing) > 1 else "is"

@@ -67,7 +67,7 @@ def family_table(sides: tuple[Side, Side], pairs: Pairs, rows: Rows, rules: Nois
     code, names = text_column(rows.table, "family")
     _, code = np.unique(code, return_inverse=True)
     found = np.unique(text_column(rows.table, "family")[0])
-    change = _change(sides, pairs, rows, code, rules)
+    change = _change(sides, pairs, rows, _Groups(code, len(found)), rules)
     alone = _alone(rows, code, len(found))
     time = (
         np.nan_to_num(change.base) + np.nan_to_num(change.new) + alone["added"] + alone["removed"]
@@ -94,7 +94,7 @@ def total_of(
 ) -> Total:
     """Return the sums of everything; ``what`` names a row, such as ``launch``."""
     code = np.zeros(len(rows.verdict), dtype=np.int64)
-    change = _change(sides, pairs, rows, code, rules)
+    change = _change(sides, pairs, rows, _Groups(code, 1), rules)
     counts = _counts(rows, code, 1)
     alone = {name: float(value[0]) for name, value in _alone(rows, code, 1).items()}
     by_verdict = {name: int(counts[i][0]) for i, name in enumerate(VERDICTS)}
@@ -117,12 +117,19 @@ def _known(values: NDArray[np.float64]) -> float | None:
     return None if np.isnan(values[0]) else float(values[0])
 
 
+class _Groups(NamedTuple):
+    """A number for each row, and how many numbers there are."""
+
+    code: NDArray[np.int64]
+    count: int
+
+
 def _change(
-    sides: tuple[Side, Side], pairs: Pairs, rows: Rows, code: NDArray[np.int64], rules: NoiseRules
+    sides: tuple[Side, Side], pairs: Pairs, rows: Rows, groups: _Groups, rules: NoiseRules
 ) -> Change:
     """Return the change of the duration of each code, over the rows that can be compared."""
+    code, count = groups
     is_judged = rows.verdict <= VERDICTS.index("indistinguishable")
-    count = int(code.max(initial=0)) + 1
     spreads, equal = [], []
     for side, slots, row, work in zip(
         sides, pairs.slots, (pairs.base, pairs.new), pairs.work, strict=True
@@ -182,7 +189,9 @@ def _verdicts(change: Change, counts: list[NDArray[np.uint64]]) -> NDArray[np.in
         sum((counts[i] for i, name in enumerate(VERDICTS) if name != alone), np.zeros(1)) > 0
         for alone in ("added", "removed")
     )
-    return verdict_codes(change, (has[0], has[1]), ~np.isnan(change.log_ratio))
+    is_empty = ~has[0] & ~has[1]
+    there = (has[0] | is_empty, has[1] | is_empty)
+    return verdict_codes(change, there, ~np.isnan(change.log_ratio))
 
 
 _WORDS = {
@@ -197,7 +206,7 @@ _WORDS = {
 
 def _headline(verdict: str, change: Change, counts: dict[str, int], rows: Rows, what: str) -> str:
     said = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n]
-    tail = f"{what}: {', '.join(said)}." if said else f"There is no {what.removesuffix('es')}."
+    tail = f"{what}: {', '.join(said)}." if said else f"there are no {what}."
     head = _WORDS[verdict]
     if not np.isnan(change.log_ratio[0]):
         span = [duration_words(one)[0].as_py() for one in (change.base, change.new)]

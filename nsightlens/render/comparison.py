@@ -221,7 +221,8 @@ def _table_lines(view: ComparisonView, style: Style) -> list[str]:
         layout = arrange(_columns(view), style.width)
         lines = [*layout.header(style), *(layout.row(i, style) for i in range(count))]
     if hidden:
-        lines.append(style.paint(f"... and {numbers.counted(hidden, 'row')} more", "dim"))
+        more = f"... and {numbers.counted(hidden, 'row')} more (--limit {view.every.num_rows})"
+        lines.append(style.paint(more, "dim"))
     return lines
 
 
