@@ -223,10 +223,18 @@ def _next_commands(args: argparse.Namespace, sweep: Sweep) -> list[tuple[str, st
         return [(f"nsightlens info {named}", "what the report holds and what it lacks")]
     if "unknown" in sweep.rows["bound"].to_pylist():
         found.append((f"nsightlens info {named}", "what the report lacks, and how to collect it"))
-    count = sweep.rows.num_rows
-    has_batches = sweep.rows["batch_size"].null_count < count
-    if has_batches and args.model is None and sweep.rows["useful_source"].null_count == count:
+    if args.model is None and _lacks_model(sweep):
         command = f"nsightlens sweep {named} --model NAME"
         found.append((command, "beside what the shapes of a model need"))
     found.append((f"nsightlens sweep {named} -o sweep.csv", "every number of every row"))
     return found[:2]
+
+
+def _lacks_model(sweep: Sweep) -> bool:
+    """Say whether a model could say of attention or GEMMs at a batch size what they need."""
+    names = ("component", "batch_size", "useful_source")
+    rows = zip(*(sweep.rows[name].to_pylist() for name in names), strict=True)
+    return any(
+        component != "other" and batch is not None and source is None
+        for component, batch, source in rows
+    )

@@ -34,7 +34,8 @@ class Section(NamedTuple):
     device, phase
         "" where nothing says so.
     main
-        Attention, then the GEMMs: the series that are shown at each batch size.
+        Attention, then the GEMMs, or what takes the time where there is neither: the series that
+        are shown at each batch size.
     others
         All other series, and the launches of the main ones whose batch size is not known.
     steps
@@ -84,6 +85,8 @@ def _section(
 ) -> Section:
     every = series_of(_columns(rows), by=by, least=0)
     main = [one for component in _COMPONENTS for one in _main(every, component)]
+    if not main:
+        main = [one for one in every if len(one.batches) > 1][:_SHOWN]
     without_batch = [Series(one.title, {None: one.rows[None]}) for one in main if None in one.rows]
     others = [one for one in every if one not in main]
     return Section(

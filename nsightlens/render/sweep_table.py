@@ -124,7 +124,9 @@ def series_table(
     while rest and batches:
         count, least = _fitting(rest, batches, names, style)
         chosen = [column for column in names if column.importance >= least]
-        lines += [*([""] if lines else []), *_band(rest[:count], batches, chosen, style)]
+        # A family by itself needs no line for a batch size at which it was not seen.
+        own = [b for b in batches if count > 1 or b in rest[0].rows]
+        lines += [*([""] if lines else []), *_band(rest[:count], own, chosen, style)]
         shown.update((column.name, column) for column in chosen)
         left_out.update((_one_line(c.header), None) for c in names if c.importance < least)
         rest = rest[count:]

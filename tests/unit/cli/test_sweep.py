@@ -210,3 +210,10 @@ def test_the_next_command_works(run: CommandLine, decode: str) -> None:
     (line,) = (one for one in run("sweep", decode).out.splitlines() if one.startswith("next: "))
     words = line.removeprefix("next: nsightlens ").partition("#")[0].split()
     assert run(*words).code == 0
+
+
+def test_a_model_is_proposed_where_nothing_says_what_the_shapes_need(run: CommandLine) -> None:
+    """Of attention or GEMMs at a batch size."""
+    assert "--model NAME" in run("sweep", "all.ncu-rep", "--batch-size", "4").out
+    shutil.copy(example.path(), "decode.ncu-rep")
+    assert "--model NAME" not in run("sweep", "decode.ncu-rep").out

@@ -73,6 +73,13 @@ def test_a_batch_size_at_which_a_family_was_not_seen_is_a_gap() -> None:
     assert line.count(" -") == len(COLUMNS) - 1
 
 
+def test_a_family_by_itself_has_lines_for_its_own_batch_sizes_alone() -> None:
+    """A column of gaps says nothing."""
+    series = _series(attention_row(1), attention_row(2), gemm_row(2))
+    lines = series_table(series, Style(80)).lines
+    assert len(lines) == (3 + 2) + 1 + (3 + 1)
+
+
 def test_too_many_batch_sizes_are_thinned_with_a_word() -> None:
     """Both ends stay."""
     series = _series(*(attention_row(batch) for batch in range(1, 101)))

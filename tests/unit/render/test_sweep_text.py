@@ -170,6 +170,13 @@ def test_only_what_takes_the_time_of_its_component_has_a_line_per_batch_size() -
     assert re.search(r"\nattention/merge +1 to 512 ", text)
 
 
+def test_what_takes_the_time_has_a_line_per_batch_size_where_there_is_no_attention() -> None:
+    """Nor any GEMM: a sweep of other kernels is a sweep too."""
+    text = _text(sweep_of(rows=[norm_row(batch) for batch in BATCHES]))
+    assert "norm/layer_norm · ridge" in text
+    assert "everything else" not in text
+
+
 def test_kernels_are_called_by_their_names() -> None:
     """With by="kernel"."""
     rows = [attention_row(b) | {"kernel": "flash_fwd"} for b in BATCHES]
