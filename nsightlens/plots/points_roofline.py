@@ -71,6 +71,7 @@ _NUMBERS = {
 
 def roofline_points(
     data: Report | Classification,
+    classification: Classification | None = None,
     *,
     by: Literal["family", "kernel"] = "family",
     levels: Sequence[str] = ("dram",),
@@ -85,6 +86,8 @@ def roofline_points(
     data
         A report, or the labels of its launches (``classify(report)``); of labels alone the SM
         clock is not known.
+    classification
+        Labels of the launches of the report, where they were made already, as with other peaks.
     by
         One point per family or per kernel, at each phase and batch size.
     levels
@@ -117,7 +120,7 @@ def roofline_points(
     >>> points["family"][0].as_py(), points["resource"][0].as_py()
     ('gemm', 'tensor_fp16')
     """
-    result, labels = _labels(data)
+    result, labels = _labels(data, classification)
     labels = of_one_phase(of_one_device(labels, device_name), phase, is_needed=False)
     at_level = {level: _launches(result, labels, level) for level in levels}
     chosen, notes = _of_one_resource(at_level[levels[0]], resource)
@@ -154,9 +157,11 @@ class _Launches(NamedTuple):
         return _Launches(self.labels.filter(number_array(where)), self.resource[where], numbers)
 
 
-def _labels(data: Report | Classification) -> tuple[Classification, pa.Table]:
+def _labels(
+    data: Report | Classification, classification: Classification | None
+) -> tuple[Classification, pa.Table]:
     """Return the labels of launches, and their table with the SM clock beside it."""
-    result = classify(data) if isinstance(data, Report) else data
+    result = classification or (classify(data) if isinstance(data, Report) else data)
     if result.by != "launch":
         raise ValueError(f"labels of launches are needed (by='launch'), not by={result.by!r}")
     if not len(result):

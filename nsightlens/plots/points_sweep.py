@@ -108,6 +108,7 @@ def intensity_points(
     *,
     phase: str | None = None,
     device_name: str | None = None,
+    origin: str | None = None,
 ) -> pa.Table:
     """Return arithmetic intensity against the batch size, executed and useful.
 
@@ -120,6 +121,8 @@ def intensity_points(
         Rows of this phase only.
     device_name
         GPU, or a part of its name; needed where there are several.
+    origin
+        ``synthetic`` where the sweep is of such a report: of a report it is known.
 
     Returns
     -------
@@ -133,7 +136,7 @@ def intensity_points(
     FilterError
         There are several GPUs, or nothing of that name.
     """
-    swept, origin = _swept(data)
+    swept, origin = _swept(data, origin)
     rows, note = _rows(swept.rows, phase, device_name, is_phase_needed=False)
     columns = _columns(rows, INTENSITY_POINTS, origin) | _slopes(rows, swept.trends)
     executed = number_column(rows, "arithmetic_intensity_flop_per_byte")
@@ -151,6 +154,7 @@ def shares_points(
     *,
     phase: str | None = None,
     device_name: str | None = None,
+    origin: str | None = None,
 ) -> pa.Table:
     """Return the shares of attention, matmul and the rest in the time of each batch size.
 
@@ -161,7 +165,7 @@ def shares_points(
     pyarrow.Table
         Columns `SHARES_POINTS`: three rows per batch size.
     """
-    swept, origin = _swept(data)
+    swept, origin = _swept(data, origin)
     rows, note = _rows(swept.steps, phase, device_name, is_phase_needed=True)
     shares = [number_column(rows, f"{name}_share_pct") for name in COMPONENTS]
     if np.isnan(shares).all():
@@ -178,6 +182,7 @@ def throughput_points(
     *,
     phase: str | None = None,
     device_name: str | None = None,
+    origin: str | None = None,
 ) -> pa.Table:
     """Return DRAM throughput and achieved occupancy at each batch size.
 
@@ -188,7 +193,7 @@ def throughput_points(
     pyarrow.Table
         Columns `THROUGHPUT_POINTS`: one row per batch size.
     """
-    swept, origin = _swept(data)
+    swept, origin = _swept(data, origin)
     rows, note = _rows(swept.steps, phase, device_name, is_phase_needed=True)
     shown = [column.name for column in THROUGHPUT_POINTS[len(_STEP) :]]
     if np.isnan([number_column(rows, name) for name in shown]).all():
@@ -205,6 +210,7 @@ def labels_points(
     *,
     phase: str | None = None,
     device_name: str | None = None,
+    origin: str | None = None,
 ) -> pa.Table:
     """Return the label of every family or kernel at each batch size.
 
@@ -215,18 +221,18 @@ def labels_points(
     pyarrow.Table
         Columns `LABELS_POINTS`.
     """
-    swept, origin = _swept(data)
+    swept, origin = _swept(data, origin)
     rows, note = _rows(swept.rows, phase, device_name, is_phase_needed=False)
     columns = _columns(rows, LABELS_POINTS, origin)
     return points_table("labels", LABELS_POINTS, columns, rows.num_rows, [note])
 
 
-def _swept(data: Sweep | Report) -> tuple[Sweep, str | None]:
-    """Return the sweep, and what its points are where only the report says it."""
-    if not isinstance(data, Report):
-        return data, None
-    origin = origin_of(data)
-    return sweep(data), None if origin == "measured" else origin
+def _swept(data: Sweep | Report, origin: str | None) -> tuple[Sweep, str | None]:
+    """Return the sweep, and what its points are where the sweep does not say it."""
+    if isinstance(data, Report):
+        data, origin = sweep(data), origin or origin_of(data)
+    # What the sweep itself says, measured or analytic, stays.
+    return data, None if origin == "measured" else origin
 
 
 def _rows(
