@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nsightlens.render.style import Style
-    from nsightlens.render.sweep_series import Row, Series
+    from nsightlens.render.sweep_series import Series
 
 __all__ = ["families_table"]
 
@@ -100,12 +100,8 @@ def _count(series: Series) -> str:
 
 def _words(series: Series, name: str) -> str:
     """Return the words of a column in the order of the batch size, each once."""
-    found: dict[str, None] = dict.fromkeys(_word(row, name) for row in series.rows.values())
-    return ", ".join(found)
-
-
-def _word(row: Row, name: str) -> str:
-    return plain(row[name] or "unknown")
+    found = dict.fromkeys(plain(row[name]) for row in series.rows.values() if row[name])
+    return ", ".join(found) or numbers.MISSING
 
 
 def _style(bound: str) -> str | None:

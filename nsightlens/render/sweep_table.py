@@ -142,7 +142,7 @@ def telling_columns(series: Sequence[Series]) -> list[SweepColumn]:
     def tells(column: SweepColumn) -> bool:
         values = [row[column.name] for one in series for row in one.rows.values()]
         if column.name == "confidence":
-            return any(value != "high" for value in values)
+            return any(value not in (None, "high") for value in values)
         return any(not _is_missing(value) for value in values)
 
     return [column for column in COLUMNS if column.importance >= 1000 or tells(column)]

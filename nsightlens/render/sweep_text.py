@@ -225,6 +225,8 @@ def _legend_lines(sweep: Sweep, shown: Sequence[_Tables], style: Style) -> list[
     for tables in shown:
         for table in tables:
             legend.update(table.legend)
+    if "time" in legend and _is_analytic(sweep):
+        legend["time"] = "roofline time: what the work takes at the peaks of the GPU"
     regimes = set(sweep.rows["regime"].to_pylist())
     legend |= {name: text for name, text in columns.REGIMES.items() if name in regimes}
     if left_out := _left_out(shown):

@@ -114,6 +114,16 @@ def test_each_phase_has_a_part_of_its_own_decode_first() -> None:
     assert text.count("attention/flash_splitkv · ridge") == 2
 
 
+def test_columns_that_are_null_in_what_was_computed_are_not_shown() -> None:
+    """Neither a regime nor a confidence can be computed."""
+    nothing = {"origin": "analytic", "regime": None, "confidence": None}
+    sweep = sweep_of(changes=nothing)
+    empty = _with_steps(sweep, [step | {"regime": None} for step in sweep.steps.to_pylist()])
+    text = _text(empty, facts=[], width=200)
+    assert "regime" not in text
+    assert "confidence" not in text
+
+
 def test_a_phase_that_is_not_known_is_called_so() -> None:
     """Nothing is guessed."""
     assert "\nphase not known on H100 80GB HBM3\n" in _text(sweep_of(changes={"phase": None}))
@@ -134,6 +144,7 @@ def test_what_was_computed_says_that_nothing_was_measured() -> None:
     first = _text(sweep, facts=[], heading=["OPT-1.3B"]).splitlines()[0]
     assert first.startswith("analytic, nothing was measured · OPT-1.3B · H100 80GB HBM3 · ")
     assert "launches" not in first
+    assert "roofline time: what the work takes" in _words(sweep, facts=[])
 
 
 def test_what_is_beyond_what_the_shapes_need_is_said_once_per_family() -> None:
