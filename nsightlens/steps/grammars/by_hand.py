@@ -24,7 +24,7 @@ GRAMMAR = Grammar(
         Form(rf"token_(?P<i>{N})_generation", "decode", step="i"),
         Form(rf"[Dd]ecode_bs?(?P<bs>{N})", "decode", "bs"),
         # One prefill each; lengths are per request.
-        Form(rf"[Pp]refill{_S}?[Ss]tep(?:{_AFTER}{N})?", "prefill"),
+        Form(rf"[Pp]refill(?:{_S}[Ss]tep|{_S}?[Ss]tep{_AFTER}{N})", "prefill"),
         Form(rf"[Pp]refill_(?P<tokens>{N})_tokens", "prefill", query="tokens"),
         Form(rf"[Pp]refill_bs?(?P<bs>{N})", "prefill", "bs"),
         Form(
