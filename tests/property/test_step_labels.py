@@ -35,10 +35,16 @@ def _by_counts(prefill: int, decode: int) -> str:
     return "prefill" if prefill else "decode" if decode else "idle"
 
 
-def _label(engine: str, phase: str, *numbers: int | None) -> StepLabel:
+def _label(
+    engine: str,
+    phase: str,
+    batch: int | None = None,
+    query: int | None = None,
+    kv: int | None = None,
+    step: int | None = None,
+) -> StepLabel:
     is_step = phase not in {"idle", "dummy", "draft"}
-    label = StepLabel(is_step, phase, engine=engine)
-    return label._replace(**dict(zip(NUMBERS, numbers, strict=False)))
+    return StepLabel(is_step, phase, batch, query, kv, step, engine)
 
 
 @st.composite
