@@ -121,7 +121,7 @@ class _Groups(NamedTuple):
     """A number for each row, and how many numbers there are."""
 
     code: NDArray[np.int64]
-    count: int
+    group_count: int
 
 
 def _change(

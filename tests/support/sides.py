@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nsightlens.ncurep.spec import LaunchSpec, Value
     from nsightlens.report import Report
 
-__all__ = ["report_in", "timed"]
+__all__ = ["metrics_of", "report_in", "timed"]
 
 
 def timed(
@@ -56,3 +56,9 @@ def report_in(
 ) -> Report:
     """Write a report of these launches and read it."""
     return open_report(write_report(folder, launches, name=name, **session))
+
+
+def metrics_of(launch: LaunchSpec) -> dict[str, Value]:
+    """Return the metrics of a launch by name."""
+    assert not isinstance(launch.metrics, (list, tuple))
+    return dict(launch.metrics)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.reports import GEMM_NAME, attention_launch, gemm_launch, make_launch, step_state
-from support.sides import report_in, timed
+from support.sides import metrics_of, report_in, timed
 
 from nsightlens import compare
 from nsightlens.ncurep.model import NvtxDomainState, NvtxRange, ProcessInfo
@@ -69,7 +69,7 @@ def test_a_gemm_with_another_tile_is_matched_by_its_operation(tmp_path: Path) ->
     other = GEMM_NAME.replace("128x256", "64x8")
     base, new = (
         gemm_launch(),
-        make_launch(other, gemm_launch().metrics, nvtx=step_state(512, "fc1")),
+        make_launch(other, metrics_of(gemm_launch()), nvtx=step_state(512, "fc1")),
     )
     rows = _rows(tmp_path, [base], [new])
     assert _matches(rows) == [("operation", 0, 0)]

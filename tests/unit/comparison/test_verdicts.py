@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.reports import attention_launch, failed_launch, gemm_launch
-from support.sides import report_in, timed
+from support.sides import metrics_of, report_in, timed
 
 from nsightlens import compare, tables
 from nsightlens.comparison import NoiseRules
@@ -148,7 +148,7 @@ def test_a_quantity_that_one_side_alone_has_is_named(tmp_path: Path) -> None:
     """Another set of metrics changes no duration, but leaves less to compare."""
     base = report_in(tmp_path, [timed(1e6)], "base.ncu-rep")
     without = timed(1e6)
-    metrics = {name: value for name, value in dict(without.metrics).items() if "dram__" not in name}
+    metrics = {name: value for name, value in metrics_of(without).items() if "dram__" not in name}
     new = report_in(tmp_path, [replace(without, metrics=metrics)], "new.ncu-rep")
     row = _only(compare(base, new))
     assert row["verdict"] == "indistinguishable"
