@@ -1,4 +1,4 @@
-"""A report and its labels show themselves in a notebook."""
+"""A report, its labels and a sweep show themselves in a notebook."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from support.labels import GEMM, labels_of, three_launches
 from support.reports import everything, write_report
+from support.sweeps import attention_row, sweep_of
 
 import nsightlens
 from nsightlens import tables
 from nsightlens.analysis import Classification
-from nsightlens.notebook import ROWS_SHOWN, classification_html, report_html
+from nsightlens.notebook import ROWS_SHOWN, classification_html, report_html, sweep_html
+from nsightlens.sweeps import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,3 +108,42 @@ def test_no_name_of_a_report_becomes_markup() -> None:
     html = classification_html(_classification(labels_of(row)))
     assert "<script>" not in html
     assert "<script>alert(1)</script>" in _text_of(html)
+
+
+def test_a_sweep_shows_its_verdict_and_a_row_per_batch_size() -> None:
+    """With the bound marked and the reason at hand; a name becomes no markup."""
+    sweep = sweep_of(notes=("a <b> note",))
+    html = sweep_html(sweep)
+    text = _text_of(html)
+    assert text.startswith("At large batch: attention has used up the DRAM bandwidth. Attention")
+    assert html.count("<tr title=") == 8
+    assert '<span class="compute">compute</span>' in html
+    assert 'title="DRAM is busiest"' in html
+    assert "a <b> note" in text
+    assert sweep._repr_html_() == html
+
+
+def test_a_long_sweep_is_cut_with_a_word_on_the_rest() -> None:
+    """A notebook is not flooded."""
+    text = _text_of(sweep_html(sweep_of(range(1, ROWS_SHOWN))))
+    assert f"... and {2 * (ROWS_SHOWN - 1) - ROWS_SHOWN} rows more" in text
+
+
+def test_a_sweep_of_several_phases_has_a_table_for_each() -> None:
+    """What was computed says so; an undecided verdict has no headline."""
+    row = attention_row(1)
+    rows = [row, row | {"phase": "prefill"}, row | {"phase": None, "batch_size": None}]
+    verdict = Verdict("undecided", "Nothing is known.")
+    sweep = sweep_of(rows=[one | {"origin": "analytic"} for one in rows], verdict=verdict)
+    text = _text_of(sweep_html(sweep))
+    assert text.startswith("Analytic, nothing was measured. Nothing is known.")
+    for place in ("decode", "prefill", "phase not known"):
+        assert f"{place} on H100 80GB HBM3" in text
+
+
+def test_an_empty_sweep_has_no_table() -> None:
+    """Its verdict says why."""
+    verdict = Verdict("undecided", "There are no launches.")
+    html = sweep_html(sweep_of([], trends=(), verdict=verdict))
+    assert "<table>" not in html
+    assert "There are no launches." in html
