@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.many_reports import COUNTS, measure_many
 from benchmarks.measure import cheapest, run
 from benchmarks.results import PEER, Measured, NamesMeasured, Results, heading, row
 from benchmarks.targets import names_verdict, verdicts
@@ -42,6 +43,7 @@ READS = {
 MANY = 10_000
 # [s] A read that takes so long is not done again in a warm process: the imports no longer count.
 LONG_S = 20.0
+_MANY = "many-reports"
 IMPORTS = "import numpy, pyarrow, pyarrow.compute"
 # In a process of its own: this one stays small (see `benchmarks.measure`).
 HAS_COMPILED_SCANNER = """
@@ -120,6 +122,12 @@ class Bench:
         print(f"{about:44}{took['seconds']:9.2f} s{took['seconds'] / count * 1e6:8.1f} us")
         repeated = took["repeated_seconds"]
         print(f"{'as many, of 1,000':44}{repeated:9.2f} s{repeated / count * 1e6:8.1f} us")
+
+    def measure_many_reports(self, counts: tuple[int, ...]) -> None:
+        """Print what commands over many reports take, and how much memory."""
+        _progress(f"writing {max(counts):,} reports")
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            measure_many(self._folder if self._is_kept else Path(folder), counts)
 
     def _write(self, workload: Workload, name: str) -> Path:
         path = self._folder / f"{name}.ncu-rep"
@@ -214,7 +222,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [one.name for one in WORKLOADS]
+    names = [*(one.name for one in WORKLOADS), _MANY]
     parser.add_argument("--quick", action="store_true", help="a tenth of the launches: a try")
     parser.add_argument("--launches", type=int, metavar="N", help="so many launches, for a try")
     parser.add_argument("--only", metavar="NAME", action="append", choices=names, help=str(names))
@@ -243,6 +251,8 @@ def main() -> None:
             return
         bench.measure_commands(repeat=1 if is_try else 5)
         bench.measure_names(20_000 if is_try else 1_000_000)
+        if args.only is None or _MANY in args.only:
+            bench.measure_many_reports(tuple(n // 10 for n in COUNTS) if is_try else COUNTS)
         _print_targets(bench, {one.name: one for one in workloads})
 
 

@@ -16,6 +16,7 @@ from benchmarks.names import distinct_names
 from benchmarks.results import NamesMeasured
 from benchmarks.targets import names_verdict
 from nsightlens.kernels import parse_kernel_name
+from nsightlens.readers import open_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,6 +41,21 @@ def test_every_launch_of_a_benchmark_report_has_all_metrics_and_its_own_values(
     assert pc.count_distinct(table["gpu__time_duration.sum"]).as_py() == 50
     assert table["lts__t_bytes.sum"].null_count == 0
     assert report.rules.num_rows == 4 * 50
+
+
+def test_many_reports_are_sound_and_as_many_as_asked_for_are_broken(tmp_path: Path) -> None:
+    """Each has a batch size, some are compressed, and no two are the same."""
+    _python("benchmarks.many", str(tmp_path), "--reports", "11", "--broken", "2")
+    paths = sorted(tmp_path.rglob("*.ncu-rep*"))
+    assert len({path.read_bytes() for path in paths}) == 11
+    assert sum(path.suffix == ".gz" for path in paths) == 1
+    outcomes = list(open_each(paths))
+    sound = [one for one in outcomes if isinstance(one, nsightlens.Report)]
+    assert len(sound) == 9
+    labels = [nsightlens.classify(report).labels for report in sound]
+    for table, report in zip(labels, sound, strict=True):
+        assert table["batch_size"].null_count == 0
+        assert len(report) % 11 == 0
 
 
 def test_the_values_of_a_launch_stay_plausible(tmp_path: Path) -> None:
