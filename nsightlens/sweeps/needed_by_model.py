@@ -210,8 +210,8 @@ def _of_products(
         return f"{count} launches of matrix products can be with or without the last of the step"
     if count not in alone | with_last:
         return (
-            f"{count} launches of matrix products do not fit {layers} layers, for which there"
-            f" should be {_listed(alone | with_last)}"
+            f"{count} launches of matrix products do not fit {layers} of attention, to which belong"
+            f" {_listed(alone | with_last)}"
         )
     return _total(in_layers if count in alone else [*in_layers, *outside], steps)
 

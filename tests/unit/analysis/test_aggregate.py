@@ -200,6 +200,16 @@ def test_the_top_stall_of_a_group_is_that_of_its_longest_launch() -> None:
     assert group["top_stall"] == "long_scoreboard"
 
 
+def test_of_equally_long_launches_the_stall_that_comes_first_by_name_counts() -> None:
+    """So that the order of launches and reports does not matter."""
+    for stalls in (["wait", "barrier", "drain"], ["drain", "barrier", "wait"]):
+        report = with_columns(
+            report_of(*[launch(parts(dram=50))] * 3), kernel_name=["a"] * 3, top_stall=stalls
+        )
+        (group,) = classify(report, by="family").labels.to_pylist()
+        assert group["top_stall"] == "barrier"
+
+
 def step(phase: str, batch: int) -> str:
     """Return the NVTX path of a step."""
     return f"nsightlens@step v1 phase={phase} batch_size={batch}"

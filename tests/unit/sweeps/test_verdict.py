@@ -10,13 +10,24 @@ from nsightlens import open_report, sweep, tables
 from nsightlens.example import path
 from nsightlens.sweeps import EXPLANATIONS, Verdict, trends_of, verdict_of
 
-SATURATED = {"bound": "memory", "roofline_bound": "memory", "limiter": "dram",
-             "regime": "saturated", "limiter_fraction": 0.9, "dram_throughput_pct": 90.0}  # fmt: skip
+SATURATED: dict[str, Any] = {
+    "bound": "memory",
+    "roofline_bound": "memory",
+    "limiter": "dram",
+    "regime": "saturated",
+    "limiter_fraction": 0.9,
+    "dram_throughput_pct": 90.0,
+}
 LATENCY = SATURATED | {"regime": "latency", "limiter_fraction": 0.2, "dram_throughput_pct": 21.0}
-COMPUTE = {"bound": "compute", "roofline_bound": "compute", "limiter": "tensor_fp16",
-           "regime": "saturated", "limiter_fraction": 0.8, "dram_throughput_pct": 30.0}  # fmt: skip
-UNKNOWN = {"bound": "unknown", "roofline_bound": "unknown", "limiter": None,
-           "regime": "unknown", "limiter_fraction": None, "dram_throughput_pct": None}  # fmt: skip
+COMPUTE: dict[str, Any] = {
+    "bound": "compute",
+    "roofline_bound": "compute",
+    "limiter": "tensor_fp16",
+    "regime": "saturated",
+    "limiter_fraction": 0.8,
+    "dram_throughput_pct": 30.0,
+}
+UNKNOWN: dict[str, Any] = {"bound": "unknown", "roofline_bound": "unknown", "regime": "unknown"}
 
 Part = tuple[float, dict[str, Any]]
 Steps = dict[Any, dict[str, Part]]
@@ -236,8 +247,10 @@ def test_of_several_gpus_the_one_with_most_time_is_judged() -> None:
         for batch in (1, 8):
             where = {**place, "device_name": device, "batch_size": batch, "duration_ns": time}
             steps.append({**where, "attention_share_pct": 90.0, "matmul_share_pct": 10.0})
-            for component in ("attention", "matmul"):
-                rows.append({**where, "family": component, "component": component, **label})
+            rows += [
+                {**where, "family": component, "component": component, **label}
+                for component in ("attention", "matmul")
+            ]
     table = _table(tables.SWEEP, rows)
     found = verdict_of(table, trends_of(table), _table(tables.SWEEP_STEPS, steps))
     assert found.explanation == "bandwidth_saturated_attention"
