@@ -10,7 +10,7 @@ from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import find, load
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
-from nsightlens.cli.step_rules import add_step_rules, check_step_rules
+from nsightlens.cli.step_rules import STEP_OPTIONS, add_step_rules, check_step_rules
 from nsightlens.cli.talk import tell
 from nsightlens.errors import AmbiguousLaunchError
 
@@ -126,7 +126,8 @@ def _pieces(args: argparse.Namespace, loaded: Loaded, explanation: Explanation) 
     from nsightlens.render.explanation_row import explanation_row
 
     options: dict[str, Any] = {
-        name: getattr(args, name) for name in ("launch", "nth", "device", "peaks", "kernel_rules")
+        name: getattr(args, name)
+        for name in ("launch", "nth", "device", "peaks", "kernel_rules", *STEP_OPTIONS)
     }
     row = explanation_row(explanation)
     return envelope_pieces("nsightlens.explain", source_of(loaded, options), [row])
