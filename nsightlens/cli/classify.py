@@ -11,7 +11,12 @@ from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules
 from nsightlens.cli.load import filtered, find, has_filters, load, passing
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.peaks import add_peaks, check_peaks, classified, named_device
-from nsightlens.cli.step_rules import add_step_rules, check_step_rules
+from nsightlens.cli.step_rules import (
+    STEP_OPTIONS,
+    add_step_rules,
+    check_step_rules,
+    say_step_notes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +45,8 @@ examples:
 
 FORMATS = ("table", "json", "csv", "markdown")
 _OPTIONS = (
-    "by", "kernel", "family", "nvtx", "grid", "device", "peaks", "kernel_rules", "sort", "limit",
+    "by", "kernel", "family", "nvtx", "grid", "device", "peaks", "kernel_rules", *STEP_OPTIONS,
+    "sort", "limit",
 )  # fmt: skip
 """What the JSON repeats of the command line."""
 
@@ -86,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     check_step_rules(args)
     loaded = load(args, found)
     report, result = labels_of(args, loaded.report, args.by)
+    if args.by == "family":
+        say_step_notes(args, report)
     labels = result.labels
     order = _order(labels, args.by, args.sort)[: args.limit]
     write_result(args, _pieces(args, loaded, report, labels, order))
