@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     from nsightlens.errors import NsightLensError
     from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
+    from nsightlens.store import Dataset, open_dataset
     from nsightlens.sweeps import Sweep, sweep
+    from nsightlens.sweeps.predict import predict
 
 __all__ = [
     "Classification",
     "Comparison",
+    "Dataset",
     "Explanation",
     "NsightLensError",
     "Report",
@@ -50,7 +53,9 @@ __all__ = [
     "classify",
     "compare",
     "explain",
+    "open_dataset",
     "open_report",
+    "predict",
     "read_metrics",
     "sweep",
 ]
@@ -60,6 +65,7 @@ __all__ = [
 _HOME = {
     "Classification": "nsightlens.analysis",
     "Comparison": "nsightlens.comparison",
+    "Dataset": "nsightlens.store",
     "Explanation": "nsightlens.analysis",
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
@@ -67,17 +73,21 @@ _HOME = {
     "classify": "nsightlens.analysis",
     "compare": "nsightlens.comparison",
     "explain": "nsightlens.analysis",
+    "open_dataset": "nsightlens.store",
     "open_report": "nsightlens.readers",
+    "predict": "nsightlens.sweeps.predict",
     "read_metrics": "nsightlens.readers",
     "sweep": "nsightlens.sweeps",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'nsightlens' has no attribute {name!r}")
     import importlib
 
+    if name == "annotate":  # a module: `nsightlens.annotate.step` needs no import of its own
+        return importlib.import_module("nsightlens.annotate")
+    if name not in _HOME:
+        raise AttributeError(f"module 'nsightlens' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)
 
 

@@ -1,7 +1,7 @@
 """Results reach their place whole or not at all.
 
-A file or folder is written under another name beside its place and then renamed, so a failure or
-an interruption leaves what was there before as it was.
+A file is written under another name beside its place and then renamed, so a failure or an
+interruption leaves what was there before as it was. Whole folders are `nsightlens.store.staging`'s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nsightlens.errors import OutputError, OutputExistsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_place", "is_same", "new_folder", "status_of", "write_bytes", "write_text"]
+__all__ = ["check_place", "is_same", "status_of", "write_bytes", "write_text"]
 
 
 def check_place(
@@ -183,53 +183,10 @@ def _open_stream(path: Path) -> BinaryIO:
     return open(descriptor, "wb")  # noqa: PTH123 - pathlib opens no descriptor
 
 
-@contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Give a folder to fill that takes its place when the block ends without an error.
-
-    Parameters
-    ----------
-    path
-        The folder to be. One that exists is replaced as a whole: whether it may be is for the
-        caller to check.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty folder beside ``path``.
-
-    Raises
-    ------
-    OutputError
-        It could not be written; what was there before is as it was.
-    """
-    place = Path(os.path.realpath(path))
-    beside, former = _name_beside(place), _name_beside(place, "old")
-    try:
-        with _told_as_output_error(path):
-            beside.mkdir()
-        yield beside
-        with _told_as_output_error(path):
-            if place.exists():
-                shutil.copymode(place, beside)
-                place.rename(former)
-            try:
-                beside.rename(place)
-            except OSError:
-                if former.exists():
-                    former.rename(place)
-                raise
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            if place.exists():
-                shutil.rmtree(former, ignore_errors=True)
-
-
-def _name_beside(place: Path, what: str = "new") -> Path:
+def _name_beside(place: Path) -> Path:
     # In the same folder, because a rename is atomic only within one file system. Not longer than
     # the longest name by itself: where the place can be written, so can this.
-    return place.with_name(f".{place.name[:_KEPT_NAME]}.{os.getpid()}.{what}")
+    return place.with_name(f".{place.name[:_KEPT_NAME]}.{os.getpid()}.new")
 
 
 _KEPT_NAME = 40

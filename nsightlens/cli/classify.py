@@ -109,6 +109,7 @@ def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report,
     """
     from dataclasses import replace
 
+    from nsightlens.analysis.shares import with_shares
     from nsightlens.arrays import number_array
 
     if by != "launch":
@@ -119,17 +120,7 @@ def labels_of(args: argparse.Namespace, report: Report, by: By) -> tuple[Report,
         return report, result
     keep = passing(args, report)
     labels = result.labels.filter(number_array(keep))
-    return report.filter(keep), replace(result, labels=_with_shares(labels))
-
-
-def _with_shares(labels: pa.Table) -> pa.Table:
-    """Return the table with the share of duration anew, because rows were left out."""
-    import pyarrow.compute as pc
-
-    name = "duration_share_pct"
-    total = pc.sum(labels["duration_ns"])
-    share = pc.multiply(pc.divide(labels["duration_ns"], total), 100.0)
-    return labels.set_column(labels.schema.get_field_index(name), labels.field(name), share)
+    return report.filter(keep), replace(result, labels=with_shares(labels))
 
 
 def _pieces(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
+from support.datasets import values_of
 from support.ncu_csv import ncu_csv
 from support.reports import attention_launch, make_launch, write_report
 
@@ -19,7 +19,6 @@ from nsightlens import tables
 from nsightlens.cli import schema
 from nsightlens.ncurep.spec import LaunchSpec
 from nsightlens.render.json_schema import SCHEMAS, published, schema_document, write_published
-from nsightlens.store import read_export
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -166,41 +165,40 @@ def test_an_export_holds_every_table_of_the_report(run: CommandLine) -> None:
     assert "labels 5" in done.err
     report = nsightlens.open_report("all.ncu-rep")
     result = nsightlens.classify(report)
-    found = read_export("out")
+    found = nsightlens.open_dataset("out")
     expected = {
         name: getattr(report, name)
         for name in ("launches", "stalls", "metrics", "rules", "nvtx", "sessions")
     }
     expected |= {name: getattr(result, name) for name in ("labels", "resources", "rooflines")}
-    assert list(found) == list(expected)
+    assert set(found.tables) == {"reports", *expected}
     for name, table in expected.items():
-        assert _without_nan(found[name]).equals(_without_nan(table)), name
+        ours = found.table(name)
+        assert set(ours["report_id"].to_pylist()) <= {_sha256("all.ncu-rep")}
+        assert values_of(ours.drop_columns(["report_id"])).equals(values_of(table)), name
 
 
-def _without_nan(table: pa.Table) -> pa.Table:
-    """Return the table with a number in place of NaN, which equals nothing."""
-    columns = [
-        pc.if_else(pc.is_nan(column), -1.5, column) if pa.types.is_floating(column.type) else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)
+def _sha256(name: str) -> str:
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()
 
 
 def test_a_filtered_export_keeps_the_keys(run: CommandLine) -> None:
     """And holds no row of another launch in any table."""
     run("export", "all.ncu-rep", "-o", "out", "--family", "gemm")
-    found = read_export("out")
-    assert found["labels"]["launch_id"].to_pylist() == [1]
-    assert set(found["metrics"]["launch_id"].to_pylist()) == {1}
-    assert set(found["resources"]["launch_id"].to_pylist()) == {1}
-    assert set(found["rooflines"]["launch_id"].to_pylist()) == {1}
+    found = nsightlens.open_dataset("out")
+    assert found.table("labels")["launch_id"].to_pylist() == [1]
+    assert found.table("labels")["duration_share_pct"].to_pylist() == [100.0]
+    for name in ("launches", "metrics", "resources", "rooflines", "stalls"):
+        assert set(found.table(name)["launch_id"].to_pylist()) == {1}, name
 
 
 def test_an_export_is_replaced_only_by_force(run: CommandLine) -> None:
-    """As a file is."""
+    """Else it is added to."""
     assert run("export", "all.ncu-rep", "-o", "out").code == 0
-    assert run("export", "all.ncu-rep", "-o", "out").code == 6
+    assert run("export", "none.ncu-rep", "-o", "out").code == 0
+    assert len(nsightlens.open_dataset("out")) == 2
     assert run("export", "all.ncu-rep", "-o", "out", "--force").code == 0
+    assert len(nsightlens.open_dataset("out")) == 1
     assert run("export", "all.ncu-rep", "-o", ".", "--force").code == 6
 
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import pytest
+
+from nsightlens import open_dataset
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -58,7 +59,8 @@ def test_every_command_that_names_kernels_takes_the_rules(run: CommandLine, rule
     keys = {row["key"] for row in _rows(run, "classify", *words)}
     assert {row["key"].rpartition("|")[0] for row in rows} == keys
     assert run("export", *words, "-o", "tables").code == 0
-    assert set(pq.read_table("tables/labels.parquet")["family"].to_pylist()) == {"rope"}
+    labels = open_dataset("tables").table("labels")
+    assert set(labels["family"].to_pylist()) == {"rope"}
     assert run("slice", *words, "-o", "some.ncu-rep").code == 0
     assert len(_rows(run, "classify", "some.ncu-rep")) == len(keys)
     named = _rows(run, "kernel-name", "my_flash_x", "--kernel-rules", rules)

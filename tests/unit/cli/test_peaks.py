@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import pytest
+
+from nsightlens import open_dataset
 
 if TYPE_CHECKING:
     from support.command import CommandLine
@@ -83,7 +84,7 @@ def test_a_named_device_takes_the_place_of_that_of_the_report(run: CommandLine) 
     assert "named_device" in label["peak_source"]
     done = run("export", "all.ncu-rep", "-o", "tables", "--device", "NVIDIA H200")
     assert done.code == 0, done.err
-    sources = pq.read_table("tables/resources.parquet")["peak_source"].to_pylist()
+    sources = open_dataset("tables").table("resources")["peak_source"].to_pylist()
     assert set(sources) == {"named_device", "percent_of_peak"}
 
 
