@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ import pytest
 from support import report_tasks
 from support.reports import attention_launch, everything, gemm_launch, write_report
 
+from nsightlens.cli.main import main
 from nsightlens.errors import ClusterError, ReaderFailedError, ReportNotFoundError
 from nsightlens.example.decode_sweep import decode_sweep
 from nsightlens.ncurep.write import write_ncu_rep
@@ -28,7 +30,7 @@ from nsightlens.pipelines.processes import AHEAD
 from nsightlens.sweeps import SweepOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 distributed: Any = pytest.importorskip("distributed", reason="needs nsightlens[dask]")
 
@@ -37,6 +39,7 @@ pytestmark = [
     # What the library and its own libraries do with Python is not ours to mend.
     pytest.mark.filterwarnings("ignore::DeprecationWarning:(distributed|dask|tornado)"),
 ]
+ROOT = Path(__file__).parents[2]
 SUPPORT = str(Path(report_tasks.__file__).parents[1])
 
 
@@ -282,6 +285,47 @@ def test_a_scheduler_that_goes_away_is_told(
         with pytest.raises(ClusterError, match="the connection to its scheduler broke off"):
             next(outcomes)
     assert set(threading.enumerate()) <= before
+
+
+def test_the_recipe_of_the_docs_works(tmp_path: Path) -> None:
+    """As it stands there, with another folder and fewer workers."""
+    page = (ROOT / "docs" / "many-reports.md").read_text(encoding="utf-8")
+    page = page.replace("/shared", str(tmp_path)).replace("--nworkers 4", "--nworkers 2")
+    scheduler, worker = (
+        shlex.split(line.removeprefix("$ "))
+        for line in page.splitlines()
+        if line.startswith("$ dask ")
+    )
+    (command,) = (
+        shlex.split(line.removeprefix("$ "))
+        for line in page.splitlines()
+        if line.startswith("$ nsightlens") and "--dask" in line
+    )
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for batch_size in (1, 64):
+        write_ncu_rep(runs / f"{batch_size}.ncu-rep", decode_sweep([batch_size]))
+    with _running(scheduler), _running(worker):
+        end = time.monotonic() + 60
+        while not (tmp_path / "scheduler.json").exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        done = subprocess.run(
+            [sys.executable, "-m", *command], capture_output=True, text=True, check=False
+        )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert main(["sweep", str(runs), "--jobs", "1", "-o", str(tmp_path / "here.csv")]) == 0
+    assert (tmp_path / "sweep.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+
+
+@contextmanager
+def _running(words: Sequence[str]) -> Iterator[None]:
+    """Run a command of Dask, such as a worker with the processes that it starts, and end it."""
+    with subprocess.Popen([sys.executable, "-m", *words], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 @pytest.mark.usefixtures("hasty")
