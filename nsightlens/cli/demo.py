@@ -22,8 +22,8 @@ __all__ = ["DESCRIPTION", "HELP", "add_arguments", "run"]
 HELP = "show the answer for the bundled example, explained"
 DESCRIPTION = """\
 Sweeps over the report that comes with nsightlens, synthetic decode steps of a
-language model at batch 1 to 512, and says what to read from the answer. Needs no
-file and no GPU."""
+language model at batch 1 to 512, and says what to read from the answer. Needs
+no file and no GPU."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,9 +31,9 @@ __all__ = ["DESCRIPTION", "EPILOG", "FORMATS", "HELP", "add_arguments", "run", "
 HELP = "say how kernels change with the batch size, and what limits decode"
 DESCRIPTION = """\
 Says for attention, the GEMMs and every other family of kernels how they change
-with the batch size: arithmetic intensity, bound, DRAM throughput, share of time;
-and what limits decode at small and at large batch. The batch size comes from the
-labels that serving engines give their steps, or from the options below."""
+with the batch size: arithmetic intensity, bound, DRAM throughput, share of
+time; and what limits decode at small and at large batch. The batch size comes
+from the labels that serving engines give their steps, or from the options."""
 EPILOG = """\
 examples:
   nsightlens sweep decode.ncu-rep
