@@ -20,15 +20,13 @@ __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 HELP = "say what a model's steps need on a GPU, without a report"
 DESCRIPTION = """\
 Says what every family of operations of a model needs at each batch size, and on
-which side of the ridge point of a GPU it lies: the same tables as those of sweep,
-computed from shapes and peaks alone. Durations are roofline times. Nothing is
-measured, so that what only a measurement can tell is left open."""
+which side of the ridge point of a GPU it lies: the tables of sweep, computed
+from shapes and peaks alone. Durations are roofline times. Nothing is measured,
+so that what only a measurement can tell is left open."""
 EPILOG = """\
 examples:
-  nsightlens predict --model opt-1.3b --device H100 SXM5 80GB --batch-sizes 1:512 --context 500
-  nsightlens predict --model ./config.json --device L4 --batch-sizes 1,8,32 --context 4096 --tp 2
-  nsightlens predict --model llama-3-8b --device H200 SXM 141GB --batch-sizes 1:8 --context 2048 \\
-      --phase prefill
+  nsightlens predict --model yi-34b --device H200 --batch-sizes 1:8 --context 500
+  nsightlens predict --model . --device L4 --batch-sizes 1,8 --context 999 --tp 2
   nsightlens predict --list-models"""
 
 FORMATS = ("table", "json", "csv", "markdown")
