@@ -25,8 +25,8 @@ from shapes and peaks alone. Durations are roofline times. Nothing is measured,
 so that what only a measurement can tell is left open."""
 EPILOG = """\
 examples:
-  nsightlens predict --model yi-34b --device H200 --batch-sizes 1:8 --context 500
-  nsightlens predict --model . --device L4 --batch-sizes 1,8 --context 999 --tp 2
+  nsightlens predict --model yi-34b --device H200 --batch-sizes 1:8 --context 99
+  nsightlens predict --model . --device L4 --batch-sizes 1,8 --context 99 --tp 2
   nsightlens predict --list-models"""
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -100,8 +100,10 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--weight-dtype",
+        metavar="TYPE",
         choices=WEIGHT_TYPES,
-        help="type of the weights (default: as the configuration says, else fp16)",
+        help=f"type of the weights: {', '.join(WEIGHT_TYPES)} (default: as the configuration says, "
+        "else fp16)",
     )
     group.add_argument("--kv-dtype", choices=KV_TYPES, help="type of the KV cache (default: fp16)")
 
