@@ -28,7 +28,7 @@ HEADER = "<!-- Written by scripts/make_reference.py. Change the code, then run `
 MODULES = (
     "nsightlens", "nsightlens.readers", "nsightlens.analysis", "nsightlens.metrics",
     "nsightlens.kernels", "nsightlens.steps", "nsightlens.devices", "nsightlens.units",
-    "nsightlens.ncurep", "nsightlens.store", "nsightlens.example", "nsightlens.errors",
+    "nsightlens.ncurep", "nsightlens.comparison", "nsightlens.store", "nsightlens.example", "nsightlens.errors",
 )  # fmt: skip
 
 TABLES = (
@@ -42,6 +42,11 @@ TABLES = (
     ("labels", "`classify`: one row per launch or group.", lambda: tables.schema_of(tables.LABELS)),
     ("resources", "Roofline times behind the labels.", lambda: tables.schema_of(tables.RESOURCES)),
     ("rooflines", "Rooflines by memory level.", lambda: tables.schema_of(tables.ROOFLINES)),
+    ("comparison", "`compare`: one row per launch or group.",
+     lambda: tables.schema_of(tables.COMPARISON)),
+    ("comparison_families", "Sums of `compare` per family.",
+     lambda: tables.schema_of(tables.COMPARISON_FAMILIES)),
+    ("gate", "`gate`: one row per rule.", lambda: tables.schema_of(tables.GATE)),
 )  # fmt: skip
 
 
