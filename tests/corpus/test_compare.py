@@ -25,7 +25,7 @@ def test_every_report_is_equal_to_itself(corpus_reports: list[Path]) -> None:
     for path in corpus_reports:
         report = open_report(path)
         for by in ("launch", "kernel", "family"):
-            rows = compare(report, report, by=by).rows.to_pylist()  # type: ignore[arg-type]
+            rows = compare(report, report, by=by).rows.to_pylist()
             for row in rows:
                 known = row["base_duration_ns"] is not None
                 assert row["verdict"] == ("indistinguishable" if known else "not_comparable"), path
