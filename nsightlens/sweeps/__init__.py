@@ -11,6 +11,12 @@
 - `nsightlens.sweeps.verdict`, `nsightlens.sweeps.verdict_evidence`,
   `nsightlens.sweeps.verdict_words`: what limits decode.
 - `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`: what to know beside the tables.
+- `nsightlens.sweeps.predict`, with ``predict_dtypes``, ``predict_facts``, ``predict_notes``,
+  ``predict_peaks`` and ``predict_tables``: the same without a report.
+- `nsightlens.sweeps.predict` and its neighbours `nsightlens.sweeps.predict_peaks`,
+  `nsightlens.sweeps.predict_dtypes`, `nsightlens.sweeps.predict_facts`,
+  `nsightlens.sweeps.predict_tables`, `nsightlens.sweeps.predict_notes`: the same tables of a model
+  and a GPU, without a report.
 - `nsightlens.sweeps.components`, `nsightlens.sweeps.ordering`, `nsightlens.sweeps.numbers`,
   `nsightlens.sweeps.joined_texts`: classes of families, order of rows, columns.
 """

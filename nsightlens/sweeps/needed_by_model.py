@@ -28,7 +28,7 @@ __all__ = ["ComponentWork", "ModelNeeds", "StepKey", "needed_by_model"]
 StepKey = tuple[Any, Any, Any]
 """Device, phase and batch size of a step, as text; null as None."""
 
-_SPLITS = {"qkv_proj": 3, "gate_up_proj": 2, "up_proj": 2}
+_SPLITS = {"qkv_proj": 3, "gate_up_proj": 2, "shared_gate_up_proj": 2}
 """Products that may be done as so many of their own."""
 
 
@@ -57,6 +57,13 @@ class ModelNeeds(NamedTuple):
     notes: list[str]
 
 
+class _Seen(NamedTuple):
+    """Operations that were profiled, for so many steps."""
+
+    works: list[OperationWork]
+    steps: Fraction
+
+
 class _Row(NamedTuple):
     position: int
     family: str | None
@@ -81,19 +88,19 @@ def needed_by_model(part: SweepPart, model: ModelConfig) -> ModelNeeds:
     found: dict[tuple[StepKey, str], ComponentWork] = {}
     problems: dict[str, list[str]] = {}
     for key, members in _steps(part):
-        for component, work in _of_step(key, members, model):
-            if isinstance(work, str):
-                problems.setdefault(work, []).append(key[2] or "")
+        for component, seen in _of_step(key, members, model):
+            if isinstance(seen, str):
+                problems.setdefault(seen, []).append(key[2] or "")
                 continue
-            found[key, component] = work
-            main = [row for row in members if _is_main(row, component)]
-            if len(main) == 1:
+            found[key, component] = _total(seen)
+            for main, part_of_it in _by_kind(members, component, seen):
+                if len(main) > 1:
+                    kinds = f"{len(main)} kinds of kernels share the {component} of a step"
+                    problems.setdefault(kinds, []).append(key[2] or "")
+                    continue
                 at = main[0].position
-                rows.flop[at], rows.bytes[at] = work
+                rows.flop[at], rows.bytes[at] = _total(part_of_it)
                 rows.source[at] = SOURCES.index("model")
-            else:
-                kinds = f"{len(main)} kinds of kernels share the {component} of a step"
-                problems.setdefault(kinds, []).append(key[2] or "")
     return ModelNeeds(rows, found, [_note(why, at, model) for why, at in problems.items()])
 
 
@@ -111,6 +118,24 @@ def _steps(part: SweepPart) -> Iterator[tuple[StepKey, list[_Row]]]:
     yield from steps.items()
 
 
+def _by_kind(
+    members: Sequence[_Row], component: str, seen: _Seen
+) -> Iterator[tuple[list[_Row], _Seen]]:
+    """Set the products of experts apart where kernels of their own did them."""
+    main = [row for row in members if _is_main(row, component)]
+    grouped = [row for row in main if _is_grouped(row.subtype)]
+    if not 0 < len(grouped) < len(main):
+        yield main, seen
+        return
+    for is_it in (False, True):
+        works = [work for work in seen.works if _is_grouped(work.subtype) == is_it]
+        yield [row for row in main if _is_grouped(row.subtype) == is_it], _Seen(works, seen.steps)
+
+
+def _is_grouped(subtype: str | None) -> bool:
+    return (subtype or "").startswith("grouped")
+
+
 def _is_main(row: _Row, component: str) -> bool:
     is_it = component_of(row.family) == component
     return is_it and not is_merging(row.family, row.subtype) and row.launches > 0
@@ -118,8 +143,8 @@ def _is_main(row: _Row, component: str) -> bool:
 
 def _of_step(
     key: StepKey, members: Sequence[_Row], model: ModelConfig
-) -> Iterator[tuple[str, ComponentWork | str]]:
-    """Return the work of attention and matmul in a step, or why it is not known."""
+) -> Iterator[tuple[str, _Seen | str]]:
+    """Return what was profiled of attention and matmul in a step, or why it is not known."""
     attention = [row for row in members if _is_main(row, "attention")]
     products = [row for row in members if _is_main(row, "matmul")]
     if not attention and not products:
@@ -133,7 +158,7 @@ def _of_step(
     steps = Fraction(launches, sum(work.launches_per_step for work in of_attention))
     is_even = len(of_attention) == 1 or steps.denominator == 1
     if is_even:
-        yield "attention", _total(of_attention, steps)
+        yield "attention", _Seen(of_attention, steps)
     else:
         yield "attention", "its layers differ, and what was profiled is no whole step"
     if products:
@@ -182,19 +207,18 @@ def _query_length(queries: Iterable[str | None], batch: int) -> int:
     return 1
 
 
-def _total(works: Iterable[OperationWork], steps: Fraction) -> ComponentWork:
-    chosen = list(works)
-    share = float(steps)
+def _total(seen: _Seen) -> ComponentWork:
+    steps = float(seen.steps)
     return ComponentWork(
-        share * sum(work.flop for work in chosen),
-        share * sum(work.read_bytes + work.written_bytes for work in chosen),
+        steps * sum(work.flop for work in seen.works),
+        steps * sum(work.read_bytes + work.written_bytes for work in seen.works),
     )
 
 
 def _of_products(
     works: Sequence[OperationWork], steps: Fraction, count: int, layers: int
-) -> ComponentWork | str:
-    """Return the work of matrix products, or why their number does not fit."""
+) -> _Seen | str:
+    """Return the matrix products, or why their number does not fit."""
     in_layers = [work for work in works if work.family == "gemm" and work.is_per_layer]
     outside = [work for work in works if work.family == "gemm" and not work.is_per_layer]
     if not in_layers:
@@ -213,7 +237,7 @@ def _of_products(
             f"{count} launches of matrix products do not fit {layers} of attention, to which belong"
             f" {_listed(alone | with_last)}"
         )
-    return _total(in_layers if count in alone else [*in_layers, *outside], steps)
+    return _Seen(in_layers if count in alone else [*in_layers, *outside], steps)
 
 
 def _launch_counts(works: Sequence[OperationWork]) -> set[int]:
