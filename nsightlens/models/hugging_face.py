@@ -18,6 +18,7 @@ __all__ = ["model_of"]
 _OF_TEXT = ("text_config", "language_config", "llm_config")
 _INHERITED = ("quantization_config", "torch_dtype", "dtype", "tie_word_embeddings")
 _LARGEST = 10**9
+_MOST_LAYERS = 10**4
 
 
 def model_of(config: dict[str, Any], *, name: str, place: str, source: str) -> ModelConfig:
@@ -47,7 +48,7 @@ def model_of(config: dict[str, Any], *, name: str, place: str, source: str) -> M
     keys = _Keys({**known.defaults, **text}, place)
     heads = keys.count("num_attention_heads")
     latent = _latent(keys) if "kv_lora_rank" in keys.config else None
-    layers = keys.count("num_hidden_layers")
+    layers = keys.count("num_hidden_layers", most=_MOST_LAYERS)
     kv_heads = _kv_heads(keys, known, heads)
     hidden = keys.count("hidden_size")
     experts = _experts(keys, known, layers) if known.experts_key else None
@@ -120,7 +121,7 @@ class _Keys(NamedTuple):
     def error(self, key: str, problem: str, advice: str) -> ModelConfigError:
         return ModelConfigError(self.place, problem, advice, key=key)
 
-    def count(self, key: str) -> int:
+    def count(self, key: str, most: int = _LARGEST) -> int:
         """Return a number above zero that must be there."""
         if self.config.get(key) is None:
             raise self.error(
@@ -128,11 +129,11 @@ class _Keys(NamedTuple):
                 f"has no {key}",
                 f"A model of the type {self.config['model_type']} needs it: add it to the file.",
             )
-        return self._whole(key, 1)
+        return self._whole(key, 1, most)
 
     def optional_count(self, key: str, absent: int = 0) -> int:
         """Return a number that may be missing or null."""
-        return absent if self.config.get(key) is None else self._whole(key, 0)
+        return absent if self.config.get(key) is None else self._whole(key, 0, _LARGEST)
 
     def flag(self, key: str, *, absent: bool = False) -> bool:
         """Return a statement that holds or not."""
@@ -143,12 +144,14 @@ class _Keys(NamedTuple):
             raise self.error(key, f"{key} is {value!r}", "It must be true or false.")
         return value
 
-    def _whole(self, key: str, least: int) -> int:
+    def _whole(self, key: str, least: int, most: int) -> int:
         value = self.config[key]
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
-            raise self.error(
-                key, f"{key} is {quoted(str(value))}", f"It must be a whole number from {least} on."
-            )
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            # Python refuses to write a number of thousands of digits.
+            is_long = isinstance(value, int) and abs(value) > _LARGEST
+            said = "too large" if is_long else quoted(str(value))
+            advice = f"It must be a whole number from {least} to {most}."
+            raise self.error(key, f"{key} is {said}", advice)
         return value
 
 
@@ -242,7 +245,8 @@ def _expert_layers(keys: _Keys, layers: int) -> int:
     dense_first = keys.optional_count("first_k_dense_replace")
     every = max(1, keys.optional_count("moe_layer_freq", 1))
     step = max(1, keys.optional_count("decoder_sparse_step", 1))
-    dense = keys.config.get("mlp_only_layers") or []
+    given = keys.config.get("mlp_only_layers")
+    dense = given if isinstance(given, list) else []
     return sum(
         i >= dense_first and i % every == 0 and (i + 1) % step == 0 and i not in dense
         for i in range(layers)

@@ -6,9 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nsightlens.errors import ModelConfigError, UnknownModelError
-from nsightlens.models import builtin_models, parameter_count, read_model
+from nsightlens.models import builtin_models, parameter_count, read_model, step_work
+from nsightlens.models.architectures import ARCHITECTURES
+from nsightlens.models.hugging_face import model_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -317,3 +321,36 @@ def test_experts_can_be_in_some_layers_only(tmp_path: Path) -> None:
     assert (model.experts.layer_count, model.dense_layer_count) == (15, 17)
     with pytest.raises(ModelConfigError, match="sends a token to 32 of 16 experts"):
         read_model(written(tmp_path, {**config, "num_experts_per_tok": 32}))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=4,
+)
+KEYS = sorted({*LLAMA, *DEEPSEEK, "head_dim", "sliding_window", "layer_types", "text_config",
+               "mlp_only_layers", "decoder_sparse_step", "use_sliding_window", "enable_bias",
+               "max_position_embeddings", "attention_bias", "num_experts"})  # fmt: skip
+
+
+@given(
+    st.sampled_from([LLAMA, DEEPSEEK, GEMMA3_27B]),
+    st.sampled_from(["", *ARCHITECTURES]),
+    st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4),
+)
+def test_any_configuration_is_a_model_or_a_diagnosis(
+    base: dict[str, Any], model_type: str, changed: dict[str, Any]
+) -> None:
+    """Whatever stands in a key, nobody sees a traceback; what is a model can be computed with."""
+    config = {**base, **({"model_type": model_type} if model_type else {}), **changed}
+    said = ""
+    try:
+        model = model_of(config, name="any", place="config.json", source="")
+    except ModelConfigError as error:
+        said = str(error)
+    if said:
+        assert "\n" not in said
+        assert said.startswith("config.json: ")
+        return
+    assert parameter_count(model) > 0
+    assert all(work.bytes > 0 for work in step_work(model, batch_size=1, context_length=9))
