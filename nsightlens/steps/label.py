@@ -10,7 +10,7 @@ from nsightlens.steps.form import read_form
 from nsightlens.steps.grammars import GRAMMARS
 from nsightlens.steps.model import DEFAULT_DOMAIN, NOT_A_STEP, StepLabel
 
-__all__ = ["read_label", "read_spelled_label"]
+__all__ = ["may_hold_slashes", "read_label", "read_spelled_label"]
 
 # What torch.autograd.profiler.emit_nvtx adds to a name, in the order in which it does.
 _SUFFIX = re.compile(
@@ -22,6 +22,19 @@ _NEVER = ("{", "[pl]", "aten::", "##")
 """How texts begin that are no steps, whatever follows: markers of layers and operators."""
 
 _DOMAINS = frozenset().union(*(grammar.domains for grammar in GRAMMARS), {nsightlens_v1.DOMAIN})
+_FORMS = [(form, grammar) for grammar in GRAMMARS for form in grammar.forms]
+
+
+def _alternatives(patterns: dict[str, str]) -> re.Pattern[str]:
+    """Return one expression for many: most names are no labels, and one look has to tell."""
+    bare = {name: re.sub(r"\(\?P<\w+>", "(?:", pattern) for name, pattern in patterns.items()}
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in bare.items()))
+
+
+_ANY = _alternatives({f"form_{i}": form.pattern for i, (form, _) in enumerate(_FORMS)})
+_WITH_SLASH = _alternatives(
+    {f"form_{i}": form.pattern for i, (form, _) in enumerate(_FORMS) if "/" in form.pattern}
+)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -51,19 +64,39 @@ def read_label(label: str, domain: str = DEFAULT_DOMAIN) -> StepLabel:
         return NOT_A_STEP
     if domain == nsightlens_v1.DOMAIN:
         return nsightlens_v1.read_step(label)
-    if label.startswith(_NEVER):
+    name = None if label.startswith(_NEVER) else _bare_name(label)
+    match = None if name is None else _ANY.fullmatch(name)
+    if name is None or match is None:
         return NOT_A_STEP
-    match = _SUFFIX.fullmatch(label)
-    if match is None or (match["seq"] or "-").isdigit():
-        return NOT_A_STEP  # a sequence number is that of an operator of autograd
-    name = match["name"]
-    for grammar in GRAMMARS:
+    # The first form that matches may still refuse the numbers: those after it are asked then.
+    first = int((match.lastgroup or "form_0").removeprefix("form_"))
+    for form, grammar in _FORMS[first:]:
         if domain in grammar.domains:
-            for form in grammar.forms:
-                found = read_form(form, name, grammar.engine)
-                if found is not None:
-                    return found
+            found = read_form(form, name, grammar.engine)
+            if found is not None:
+                return found
     return NOT_A_STEP
+
+
+def _bare_name(label: str) -> str | None:
+    """Return a name without what emit_nvtx added; None for an operator of autograd."""
+    if ", " not in label:
+        return label
+    match = _SUFFIX.fullmatch(label)
+    # A sequence number is that of an operator of autograd.
+    return None if match is None or (match["seq"] or "-").isdigit() else match["name"]
+
+
+def may_hold_slashes(label: str) -> bool:
+    """Return whether a text with slashes has the form of one label.
+
+    Examples
+    --------
+    >>> may_hold_slashes("decode[bs=3/8 tok=3 d=3]"), may_hold_slashes("layer/attention")
+    (True, False)
+    """
+    name = _bare_name(label)
+    return name is not None and _WITH_SLASH.fullmatch(name) is not None
 
 
 def read_spelled_label(text: str) -> StepLabel:

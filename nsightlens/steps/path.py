@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nsightlens.steps.label import read_label
-from nsightlens.steps.model import DEFAULT_DOMAIN, NOT_A_STEP
+from nsightlens.steps.label import may_hold_slashes
+from nsightlens.steps.model import DEFAULT_DOMAIN
 from nsightlens.steps.nsightlens_v1 import DOMAIN as OWN_DOMAIN
 
 __all__ = ["DomainRanges", "ranges_of"]
@@ -51,7 +51,7 @@ def _names(domain: str, pieces: list[str]) -> list[str]:
     while start < len(pieces):
         end = start + 1
         for longer in range(min(start + 1 + _MOST_SLASHES, len(pieces)), start + 1, -1):
-            if read_label("/".join(pieces[start:longer]), domain) != NOT_A_STEP:
+            if may_hold_slashes("/".join(pieces[start:longer])):
                 end = longer
                 break
         names.append("/".join(pieces[start:end]))
