@@ -25,12 +25,22 @@ from nsightlens.cli.main import main
 from nsightlens.errors import ClusterError, ReaderFailedError, ReportNotFoundError
 from nsightlens.example.decode_sweep import decode_sweep
 from nsightlens.ncurep.write import write_ncu_rep
-from nsightlens.pipelines import Filters, cluster, map_reports, sweep_reports
+from nsightlens.pipelines import (
+    ExportOptions,
+    Filters,
+    cluster,
+    export_reports,
+    map_reports,
+    sweep_reports,
+)
 from nsightlens.pipelines.processes import AHEAD
+from nsightlens.store import open_dataset
 from nsightlens.sweeps import SweepOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
 
 distributed: Any = pytest.importorskip("distributed", reason="needs nsightlens[dask]")
 
@@ -117,6 +127,11 @@ def told(outcomes: Iterator[Any]) -> list[Any]:
     return [str(one) if isinstance(one, Exception) else one for one in outcomes]
 
 
+def rows_of(table: pa.Table) -> str:
+    """Return rows as text, in which NaN is NaN."""
+    return str(table.to_pylist())
+
+
 def test_a_cluster_gives_the_same_in_the_same_order(tmp_path: Path, address: str) -> None:
     """Also the error of a report that is none."""
     paths = some_reports(tmp_path)
@@ -173,11 +188,47 @@ def test_a_sweep_on_a_cluster_is_the_one_made_here(
     there = sweep_reports(names, options, filters=Filters(families=("gemm",)), dask=address)
     here = sweep_reports(names, options, filters=Filters(families=("gemm",)), jobs=1)
     for table in ("rows", "trends", "steps"):
-        assert str(getattr(there.sweep, table)) == str(getattr(here.sweep, table))
+        assert rows_of(getattr(there.sweep, table)) == rows_of(getattr(here.sweep, table))
     assert there.sweep.verdict == here.sweep.verdict
     assert there.sweep.notes == here.sweep.notes
     assert [str(one.error) for one in there.unread] == [str(one.error) for one in here.unread]
     assert there._replace(sweep=None, unread=()) == here._replace(sweep=None, unread=())  # type: ignore[arg-type]
+
+
+def test_a_dataset_made_on_a_cluster_is_the_one_made_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """Every row of every table, and what is told of the reports."""
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    some_reports(reports)
+    for batch_size in (1, 16):
+        write_ncu_rep(reports / f"b{batch_size}.ncu-rep", decode_sweep([batch_size]))
+    (reports / "broken.ncu-rep").write_bytes(b"\x01 no report")
+    monkeypatch.chdir(reports)
+    names = sorted(path.name for path in reports.iterdir())
+    unread: dict[str, list[str]] = {"there": [], "here": []}
+    summaries = [
+        export_reports(
+            names,
+            tmp_path / place,
+            options=ExportOptions(instances=("*",)),
+            on_error=lambda _, error, place=place: unread[place].append(str(error)),  # type: ignore[misc]
+            **how,
+        )
+        for place, how in (("there", {"dask": address}), ("here", {"jobs": 1}))
+    ]
+    assert unread["there"] == unread["here"] != []
+    there, here = (summary._replace(folder="") for summary in summaries)
+    assert there == here
+    there_read, here_read = open_dataset(tmp_path / "there"), open_dataset(tmp_path / "here")
+    assert there_read.tables == here_read.tables
+    for table in here_read.tables:
+        found = [
+            rows_of(one.table(table).drop_columns(["exported_at"] if table == "reports" else []))
+            for one in (there_read, here_read)
+        ]
+        assert found[0] == found[1]
 
 
 def test_tasks_run_on_the_workers_and_the_rest_here(tmp_path: Path, of_processes: str) -> None:
