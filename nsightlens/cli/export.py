@@ -37,8 +37,7 @@ examples:
   nsightlens export report.ncu-rep -o dataset/
   nsightlens export runs/ -o dataset/ --tables launches,labels
   nsightlens export report.ncu-rep -o dataset/ --instances '*pcsamp*'
-  nsightlens export runs/ --family attention -o attention/ --force
-  nsightlens export --compact -o dataset/"""
+  nsightlens export runs/ --family attention -o attention/ --force"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

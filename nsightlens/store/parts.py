@@ -132,4 +132,5 @@ class _Part:
         try:
             self._writer.close()
         except (OSError, pa.ArrowException):
-            self._gathered = []
+            # Else it would try once more when it is collected, and complain on stderr.
+            self._writer.is_open = False
