@@ -4,11 +4,12 @@ All bands are of the logarithm of a ratio, so that base and new may change place
 beyond the noise where ``|ln(new / base)|`` is larger than the band. Around 1 the logarithm is the
 relative change.
 
-With repeats on both sides the band is the half width of Welch's interval for the difference of two
-means (B. L. Welch, Biometrika 34, 1947), taken to the ratio by the delta method:
-``t sqrt(cv_base^2 / n_base + cv_new^2 / n_new)``, with ``cv`` the standard deviation over the mean,
-and t at the degrees of freedom of Welch and Satterthwaite, rounded down. Where one side alone has
-repeats, the other is taken to scatter as much.
+With repeats the band is the half width of Student's interval for the difference of two means, taken
+to their ratio by the delta method: ``t s sqrt(1 / n_base + 1 / n_new)``. Here s is the standard
+deviation over the mean, pooled over both sides, and t is at ``n_base + n_new - 2`` degrees of
+freedom. Both sides are taken to scatter alike, relative to their means, because that is a matter of
+the machine and of how long a kernel takes. Welch's interval does without, but of two or three
+repeats it knows so little that nothing would ever be told apart.
 """
 
 from __future__ import annotations
@@ -82,12 +83,12 @@ class Spread(NamedTuple):
 
 
 def interval(base: Spread, new: Spread, confidence_pct: float) -> NDArray[np.float64]:
-    """Return the half width of Welch's interval for ln(new / base); NaN without repeats.
+    """Return the half width of Student's interval for ln(new / base); NaN without repeats.
 
     Parameters
     ----------
     base, new
-        Repeats of each side. Shape (n,).
+        Repeats of each side; one of them may have a single one. Shape (n,).
     confidence_pct
         [%] Two-sided.
 
@@ -97,24 +98,17 @@ def interval(base: Spread, new: Spread, confidence_pct: float) -> NDArray[np.flo
     >>> interval(one, one, 99.0).round(4).tolist()
     [0.0376]
     """
-    variances = [
-        np.where(np.isnan(one.variance), other.variance, one.variance)
-        for one, other in ((base, new), (new, base))
-    ]
-    of_mean = [
-        v / np.maximum(one.repeats, 1) for v, one in zip(variances, (base, new), strict=True)
-    ]
-    total = of_mean[0] + of_mean[1]
-    freedom = [np.maximum(one.repeats - 1, 0) for one in (base, new)]
+    freedom, residual = np.zeros(len(base.mean)), np.zeros(len(base.mean))
+    for one in (base, new):
+        has_spread = ~np.isnan(one.variance)
+        own = np.where(has_spread, one.repeats - 1, 0)
+        freedom += own
+        residual += np.where(has_spread, one.variance, 0.0) * own
+    is_known = (freedom > 0) & (base.repeats > 0) & (new.repeats > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # A side of one repeat has no freedom of its own and lends none.
-        parts = [np.where(f > 0, v**2 / f, 0.0) for v, f in zip(of_mean, freedom, strict=True)]
-        welch = total**2 / (parts[0] + parts[1])
-    both = (freedom[0] + freedom[1]).astype(np.float64)
-    welch = np.where(np.isfinite(welch) & (welch < both), welch, both)
-    is_known = ~np.isnan(total) & (both > 0)
-    quantile = quantiles(np.where(is_known, welch, 1.0), confidence_pct)
-    return np.where(is_known, quantile * np.sqrt(total), NO_BAND)
+        of_means = residual / freedom * (1 / base.repeats + 1 / new.repeats)
+    half_width = quantiles(freedom, confidence_pct) * np.sqrt(of_means)
+    return np.where(is_known, half_width, NO_BAND)
 
 
 def quantiles(freedom: NDArray[np.float64], confidence_pct: float) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ def test_the_rules_of_the_page_hold_on_the_bundled_example(
 def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     """What counts as noise is stated once."""
     noise = NoiseRules()
-    assert f"Welch's {noise.confidence_pct:g} % interval" in PAGE
+    assert f"Student's {noise.confidence_pct:g} % interval" in PAGE
     assert f"at least {noise.least_pct:g} % and two ticks" in PAGE
     assert (
         f"{noise.unrepeated_pct:g} % and two ticks of the timer ({noise.timer_tick_ns:g} ns" in PAGE
@@ -47,9 +47,9 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert f"under {LONG_ENOUGH_NS / 1e3:g} us is noise" in PAGE
     assert FREEDOM_LEAST == 3, "four or more launches"
     assert f"scatter by over {100 * SAME_WORK_MOST:g} %" in PAGE
-    # With n repeats of either side there are at most 2n - 2 degrees of freedom.
-    quantiles = [round(student_quantile(2 * n - 2, 99.0), 1) for n in (2, 3, 5)]
-    assert quantiles == [9.9, 4.6, 3.4]
+    widths = [student_quantile(2 * n - 2, 99.0) * (2 / n) ** 0.5 for n in (2, 3, 5)]
+    assert [round(width, 1) for width in widths] == [9.9, 3.8, 2.1]
+    assert "with two of each side it is 9.9 s, with three 3.8 s, with\nfive 2.1 s" in PAGE
 
 
 def test_the_page_names_every_level_and_every_expectation() -> None:

@@ -39,11 +39,30 @@ def _change(base: list[float], new: list[float], rules: NoiseRules | None = None
     return change_of(DURATION, (_spread(base), _spread(new)), rules or NoiseRules())
 
 
-def test_the_interval_is_that_of_welch() -> None:
-    """With equal variances and three repeats each: t at four degrees of freedom."""
-    base = new = _spread([99.0, 100.0, 101.0])
-    expected = 4.6041 * np.sqrt(2 * 0.01**2 / 3)
+def test_the_interval_is_that_of_student() -> None:
+    """Three repeats each: t at four degrees of freedom; the scatter of both sides is pooled."""
+    base, new = _spread([99.0, 100.0, 101.0]), _spread([96.0, 100.0, 104.0])
+    pooled = np.sqrt((0.01**2 + 0.04**2) / 2)
+    expected = 4.6041 * pooled * np.sqrt(2 / 3)
     assert interval(base, new, 99.0)[0] == pytest.approx(expected, rel=1e-4)
+    few = _spread([99.0, 101.0])
+    expected = student_quantile(3, 99.0) * np.sqrt((2 * 0.04**2 + 0.0002) / 3 * (1 / 2 + 1 / 3))
+    assert interval(few, new, 99.0)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_equal_things_are_seldom_called_changed_and_a_change_is_found() -> None:
+    """Five repeats of each side that scatter by 2 percent, ten thousand times."""
+    chance = np.random.default_rng(7)
+
+    def repeats(factor: float) -> Spread:
+        values = factor * 1e6 * (1 + 0.02 * chance.standard_normal((10_000, 5)))
+        mean = values.mean(axis=1)
+        return Spread(mean, values.var(axis=1, ddof=1) / mean**2, np.full(len(mean), 5))
+
+    same = change_of(DURATION, (repeats(1.0), repeats(1.0)), NoiseRules())
+    assert 0.002 < np.mean(same.direction != 0) < 0.012
+    slower = change_of(DURATION, (repeats(1.0), repeats(1.1)), NoiseRules())
+    assert np.mean(slower.direction == 1) > 0.98
 
 
 def test_a_side_without_repeats_is_taken_to_scatter_as_the_other() -> None:
