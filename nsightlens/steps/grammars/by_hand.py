@@ -22,7 +22,8 @@ GRAMMAR = Grammar(
         Form(rf"[Dd]ecode{_S}?(?:[Ss]tep|[Tt]oken){_AFTER}(?P<i>{N})", "decode", step="i"),
         Form(rf"[Dd]ecode{_S}[Ss]tep", "decode"),
         Form(rf"token_(?P<i>{N})_generation", "decode", step="i"),
-        Form(rf"[Dd]ecode_bs?(?P<bs>{N})", "decode", "bs"),
+        Form(rf"[Dd]ecode_bs?(?P<bs>{N})(?:_input_length{N})?", "decode", "bs"),
+        Form(rf"[Dd]ecode_N{N}_B(?P<bs>{N})", "decode", "bs"),
         # One prefill each; lengths are per request.
         Form(rf"[Pp]refill(?:{_S}[Ss]tep|{_S}?[Ss]tep{_AFTER}{N})", "prefill"),
         Form(rf"[Pp]refill_(?P<tokens>{N})_tokens", "prefill", query="tokens"),

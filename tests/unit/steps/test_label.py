@@ -171,6 +171,13 @@ def test_labels_without_numbers_say_a_phase_or_a_bound(label: str, engine: str, 
     assert _said(label) == {"is_step": True, "phase": phase, "engine": engine}
 
 
+@pytest.mark.parametrize("label", ["decode_b4", "decode_bs4_input_length9", "decode_N9_B4"])
+def test_a_length_beside_a_batch_of_decoding_is_no_number_of_tokens(label: str) -> None:
+    """It may be that of the prompt or of the context."""
+    said = {"is_step": True, "phase": "decode", "batch_size": 4, "engine": "script"}
+    assert _said(label) == said
+
+
 @pytest.mark.parametrize(
     ("label", "phase"),
     [
