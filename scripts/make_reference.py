@@ -27,7 +27,8 @@ HEADER = "<!-- Written by scripts/make_reference.py. Change the code, then run `
 
 MODULES = (
     "nsightlens", "nsightlens.readers", "nsightlens.analysis", "nsightlens.metrics",
-    "nsightlens.kernels", "nsightlens.steps", "nsightlens.devices", "nsightlens.units",
+    "nsightlens.kernels", "nsightlens.steps", "nsightlens.annotate", "nsightlens.devices",
+    "nsightlens.units",
     "nsightlens.ncurep", "nsightlens.comparison", "nsightlens.store", "nsightlens.example",
     "nsightlens.errors",
 )  # fmt: skip
