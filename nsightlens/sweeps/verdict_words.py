@@ -106,14 +106,17 @@ def _growth(evidence: Evidence, name: str) -> str:
     trend = evidence.trends.get(name, {})
     slope = trend.get("useful_intensity_slope")
     slope = trend.get("intensity_slope") if slope is None else slope
-    error = f" (slope {slope:.2f})" if slope is not None else ""
+    error = f" (slope {round(slope, 2) + 0.0:.2f})" if slope is not None else ""
     if low == high or abs(slope or 0.0) < 0.1:
         text = f"{name} stays at {high} FLOP/B{error}"
     else:
         text = f"{name} goes from {low} to {high} FLOP/B{error}"
     flip = trend.get("flip_batch_size")
     if trend.get("flip") in ("memory_to_compute", "compute_to_memory") and flip is not None:
-        at = trend.get("flip_batch_size_interpolated")
+        # Of shapes alone the law is known, which a line between distant batch sizes is not.
+        is_of_shapes = _is_analytic(evidence) and trend.get("analytic_flip_batch_size") is not None
+        how = "analytic_flip_batch_size" if is_of_shapes else "flip_batch_size_interpolated"
+        at = trend.get(how)
         text += f" and crosses the ridge at batch {flip if at is None else round(at)}"
     return text
 

@@ -268,6 +268,21 @@ def test_an_analytic_sweep_is_judged_by_its_shapes() -> None:
     assert "roofline time" in found.paragraph
 
 
+def test_a_prediction_names_the_crossover_of_its_law() -> None:
+    """A line from batch 32 to batch 512 would say 380."""
+    from nsightlens.sweeps.predict import predict
+
+    paragraph = predict("opt-1.3b", "H100 SXM5 80GB", [1, 8, 32, 512], 500).verdict.paragraph
+    crossing = int(paragraph.partition("crosses the ridge at batch ")[2].split(".")[0])
+    (trend,) = [
+        row
+        for row in predict("opt-1.3b", "H100 SXM5 80GB", [1, 256, 512], 500).trends.to_pylist()
+        if row["family"] == "gemm"
+    ]
+    assert crossing == pytest.approx(trend["analytic_flip_batch_size"], abs=1)
+    assert "-0.00" not in paragraph
+
+
 def test_a_launch_without_duration_has_no_share() -> None:
     """As where every launch of a component failed."""
     steps = two((80.0, SATURATED), (20.0, COMPUTE))
