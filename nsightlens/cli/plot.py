@@ -82,7 +82,11 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         help="a path, row or bar per family or kernel; of stalls also per family and batch size "
         "(default: family)",
     )
-    group.add_argument("--phase", metavar="NAME", help="launches of this phase only")
+    group.add_argument(
+        "--phase",
+        metavar="NAME",
+        help="launches of this phase only, such as decode; none for those without one",
+    )
     group.add_argument(
         "--device-name",
         metavar="NAME",
@@ -201,7 +205,7 @@ def _check_places(args: argparse.Namespace, inputs: Sequence[Path]) -> None:
     if suffix not in _SUFFIXES:
         what = f"the suffix {suffix} stands" if suffix else "a name without a suffix stands"
         raise FilterError(
-            f"{args.output}: {what} for no kind of picture. Name a {', '.join(_SUFFIXES)}."
+            f"{args.output}: {what} for no kind of picture. Name a .png, a .svg or a .pdf."
         )
     if args.data is not None and Path(args.data).absolute() == Path(args.output).absolute():
         raise OutputError(f"{args.data} would be both figure and points: choose two names.")

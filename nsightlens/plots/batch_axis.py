@@ -89,5 +89,5 @@ def thin_batches(sheet: Sheet, batches: Sequence[int]) -> None:
     positions = [float(position) for position in sheet.ax.get_xticks()]
     across = sheet.ax.transData.transform([(p, 1) for p in positions])[:, 0]
     widths = [sheet.extent(f"{batch}", sheet.sizes.small)[0] for batch in batches]
-    kept = kept_apart(list(across), widths, sheet.pixels(0.35 * sheet.sizes.small))
+    kept = kept_apart(list(across), widths, sheet.pixels(0.6 * sheet.sizes.small))
     _write(sheet, positions, batches, kept)

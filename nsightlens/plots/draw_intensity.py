@@ -11,6 +11,7 @@ from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.batch_axis import BATCH_LABEL, log_batches, thin_batches
 from nsightlens.plots.labelling import LineLabel, add_labels, obstacles_of
+from nsightlens.plots.log_axis import log_upwards
 from nsightlens.plots.points import is_points, notes_of, time_of
 from nsightlens.plots.points_sweep import intensity_points
 from nsightlens.plots.roofs import distinct
@@ -85,7 +86,6 @@ def intensity(
     rows = np.concatenate([one.rows for one in shown])
     batches = sorted({data["batch_size"][int(i)].as_py() for i in rows})
     sheet.axis_labels(BATCH_LABEL, "arithmetic intensity, DRAM [FLOP/B]")
-    sheet.ax.set_yscale("log")
     sheet.ax.grid(visible=True, which="major", axis="y", linewidth=0.3, color="#cccccc")
     log_batches(sheet, batches)
     lines = _draw_lines(sheet, data, shown, (executed, useful))
@@ -146,7 +146,8 @@ def _ridges(data: pa.Table, shown: list[Series]) -> dict[float, list[str]]:
         own = distinct(ridge[one.rows], duration_ns[one.rows], 1)
         nearest = [min(found, key=lambda r: abs(np.log(r / value))) for value in own]
         for value in nearest:
-            found[value].append(one.name.split("/")[0])
+            if data["kernel"][int(one.rows[0])].as_py() is None:
+                found[value].append(one.name.split("/")[0])
     return {value: list(dict.fromkeys(names)) for value, names in found.items()}
 
 
@@ -154,7 +155,7 @@ def _set_height(sheet: Sheet, values: NDArray[np.float64], ridges: list[float]) 
     known = [*values[values > 0].tolist(), *ridges]
     low, high = min(known), max(known)
     margin = 10 ** (0.1 * np.log10(high / low) + 0.1)
-    sheet.ax.set_ylim(low / margin, high * margin)
+    log_upwards(sheet, low / margin, high * margin)
 
 
 def _draw_ridge(sheet: Sheet, ridge: float, names: list[str]) -> LineLabel:
@@ -164,7 +165,8 @@ def _draw_ridge(sheet: Sheet, ridge: float, names: list[str]) -> LineLabel:
     )  # fmt: skip
     left, right = sheet.ax.get_xlim()
     short = f"ridge {words.significant(ridge)}"
-    texts = (f"{short} FLOP/B ({', '.join(names)})", f"{short} ({', '.join(names)})", short)
+    whose = f" ({', '.join(names)})" if names else ""
+    texts = (f"{short} FLOP/B{whose}", f"{short}{whose}", short)
     return LineLabel((left, ridge), (right, ridge), texts, sheet.ink)
 
 
@@ -223,4 +225,4 @@ def _missing(executed: NDArray[np.float64]) -> str:
         return ""
     what = "has no" if count == 1 else "have no"
     points = words.counted(count, "point")
-    return f"{points} of the families shown {what} executed intensity."
+    return f"{points} of the lines shown {what} executed intensity."

@@ -34,7 +34,7 @@ CELL, CELL_TEXT = "nsightlens-cell", "nsightlens-cell-text"
 
 _LETTERS = {"memory": "M", "compute": "C", "unknown": "?"}
 _RESOURCES = {"dram": "DRAM", "l2": "L2", "l1": "L1", "issue": "issue", "xu": "XU"}
-_EDGE = "#555555"
+_EDGE, _EMPTY = "#555555", "#eeeeee"
 
 
 def labels(
@@ -82,13 +82,15 @@ def labels(
     sheet.axis_labels(BATCH_LABEL, "")
     ordered_batches(sheet, batches)
     sheet.ax.set_xlim(-0.5, len(batches) - 0.5)
+    # An empty place is told from a label that is unknown, which is white.
+    sheet.ax.set_facecolor(_EMPTY)
     write_rows(sheet, [one.name for one in shown], 0.28)
     cells = _draw_cells(sheet, data, shown, batches)
     sheet.legend_outside(_entries(data, shown))
     is_full = len(cells) == len(shown) * len(batches)
     notes = [
         words.origin_note(data["origin"].to_pylist()),
-        "" if is_full else "An empty place: no launch.",
+        "" if is_full else "Grey: no launch.",
         *notes_of(data),
         hidden_note(data, hidden),
     ]
@@ -186,8 +188,8 @@ def _kinds_of_text(data: pa.Table, cells: Sequence[_Cell]) -> list[tuple[dict[in
             "In a cell: the bound, and the limiter's percentage of peak.",
         ),
         (
-            {i: number(i) or letters[i] for i in letters},
-            "In a cell: the limiter's percentage of peak.",
+            {i: f"{letters[i]} {number(i)}".strip() for i in letters},
+            "In a cell: the bound, and the limiter's percentage of peak.",
         ),
         (letters, ""),
         ({}, ""),
@@ -199,7 +201,7 @@ def _fits(sheet: Sheet, texts: dict[int, str]) -> bool:
     size = sheet.sizes.small
     extents = [sheet.extent(text, size) for text in set(texts.values())]
     return all(
-        width < 0.9 * abs(x1 - x0) and height < 0.95 * abs(y1 - y0) for width, height in extents
+        width < 0.84 * abs(x1 - x0) and height < 0.95 * abs(y1 - y0) for width, height in extents
     )
 
 

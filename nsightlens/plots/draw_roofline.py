@@ -11,6 +11,7 @@ from nsightlens.analysis.rooflines import LEVELS
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.labelling import PointLabel, add_labels, obstacles_of
+from nsightlens.plots.log_axis import log_across, log_upwards
 from nsightlens.plots.points import is_points, notes_of
 from nsightlens.plots.points_roofline import roofline_points
 from nsightlens.plots.roofs import Roofs, distinct, draw_roofs
@@ -35,6 +36,9 @@ __all__ = ["MOST_SERIES", "PATH", "POINTS", "roofline"]
 
 MOST_SERIES = 60
 """Families or kernels in one figure; the rest, which takes least time, is counted."""
+
+MOST_PATHS = 8
+"""Kernels whose batch sizes are joined: more lines would hide the points."""
 
 POINTS, PATH = "nsightlens-points", "nsightlens-path"
 """Identifiers (gid) of markers, and of the lines that join batch sizes."""
@@ -128,8 +132,9 @@ class _Roofline:
         rows = np.concatenate([one.rows for one in shown])
         self._set_axes(rows, roofs)
         lines, labels = draw_roofs(self.sheet, roofs)
+        has_paths = not self.is_by_kernel or len(shown) <= MOST_PATHS
         for one in shown:
-            lines += self._draw_series(one)
+            lines += self._draw_series(one, has_path=has_paths)
         said = (self._title(title), self._notes(hidden))
         entries = self._numbered(shown) if self.is_by_kernel else self._named(shown)
         obstacles = self._finish(entries, said, rows, lines)
@@ -156,10 +161,10 @@ class _Roofline:
         low, high = y.min(), max([y.max(), *roofs.flat])
         across, up = np.log10(right / left), np.log10(high / low)
         ax = self.sheet.ax
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlim(left * 10 ** (-0.08 * across - 0.1), right * 10 ** (0.3 * across + 0.1))
-        ax.set_ylim(low * 10 ** (-0.14 * up - 0.2), high * 10 ** (0.14 * up + 0.15))
+        log_across(
+            self.sheet, left * 10 ** (-0.08 * across - 0.1), right * 10 ** (0.3 * across + 0.1)
+        )
+        log_upwards(self.sheet, low * 10 ** (-0.14 * up - 0.2), high * 10 ** (0.14 * up + 0.15))
         level = ", ".join(words.LEVEL_WORDS[name] for name in self.levels)
         self.sheet.axis_labels(
             f"arithmetic intensity, {level} [FLOP/B]", "achieved operations [FLOP/s]"
@@ -169,14 +174,14 @@ class _Roofline:
 
     # --- Points -------------------------------------------------------------------------------
 
-    def _draw_series(self, one: Series) -> list[NDArray[np.float64]]:
+    def _draw_series(self, one: Series, *, has_path: bool) -> list[NDArray[np.float64]]:
         """Draw the markers of a series and the path through them, per level."""
         paths = []
         # DRAM last: where levels coincide, it is what is seen.
         for level in reversed(self.levels):
             rows = one.rows[self.level[one.rows] == level]
             in_step = rows[[self.batch[i] is not None for i in rows]]
-            if len(in_step) > 1:
+            if has_path and len(in_step) > 1:
                 path = np.column_stack([self.x[in_step], self.y[in_step]])
                 self.sheet.ax.plot(
                     path[:, 0], path[:, 1], color=one.look.colour, marker="", zorder=4, gid=PATH,
@@ -259,14 +264,24 @@ class _Roofline:
     def _label(
         self, shown: Sequence[Series], roofs: Sequence[LineLabel], obstacles: Obstacles
     ) -> None:
-        labels: list[PointLabel | LineLabel] = list(roofs)
-        for number, one in enumerate(shown, 1):
-            if not self.is_by_kernel:
-                labels += self._ends(one)
-            elif number <= self._number_count():
-                row = int(one.rows[np.argmax(self.time[one.rows])])
-                labels.append(self._beside(row, (str(number),), one))
-        add_labels(self.sheet, labels, obstacles, self.sheet.sizes.small)
+        size = self.sheet.sizes.small
+        add_labels(self.sheet, roofs, obstacles, size)
+        if self.is_by_kernel:
+            self._number(shown, obstacles)
+        else:
+            ends = [label for one in shown for label in self._ends(one)]
+            add_labels(self.sheet, ends, obstacles, size)
+
+    def _number(self, shown: Sequence[Series], obstacles: Obstacles) -> None:
+        """Give a number to kernels beside whose largest point there is room, and a legend."""
+        numbered: list[Series] = []
+        for one in shown[: self._number_count()]:
+            row = int(one.rows[np.argmax(self.time[one.rows])])
+            label = self._beside(row, (str(len(numbered) + 1),), one)
+            if add_labels(self.sheet, [label], obstacles, self.sheet.sizes.small)[0]:
+                numbered.append(one)
+        # In the room that all of them would take.
+        self.sheet.legend_again(self._numbered(numbered))
 
     def _ends(self, one: Series) -> list[PointLabel]:
         """Return the labels of the largest and the smallest batch size of a path."""
@@ -299,6 +314,7 @@ class _Roofline:
     def _notes(self, hidden: list[Series]) -> list[str]:
         found = [
             words.origin_note(self.points["origin"].to_pylist()),
+            "Numbered: kernels with the most time." if self.is_by_kernel else "",
             f"Area of a marker: time, the largest {words.time(float(self.time.max()))}.",
             *notes_of(self.points),
             hidden_note(self.points, hidden),

@@ -31,6 +31,8 @@ BAR_TEXT = "nsightlens-bar-text"
 """Identifier (gid) of a number in a bar."""
 
 _WIDTH = 0.82
+_PAD = 1.2
+"""[pt] Around a number in a bar."""
 
 
 def shares(
@@ -132,13 +134,16 @@ def _write_shares(sheet: Sheet, heights: NDArray[np.float64], begins: NDArray[np
     """Write each share into its bar, where it fits."""
     size = sheet.sizes.small
     (x0, y0), (x1, y1) = sheet.ax.transData.transform([(0, 0), (_WIDTH, 1)])
+    around = 2 * sheet.pixels(_PAD)
+    if sheet.extent("88", size)[0] + around > x1 - x0:
+        return
     for row, name in enumerate(COMPONENTS):
         for place, height in enumerate(heights[row]):
             if np.isnan(height) or height <= 0:
                 continue
             text = f"{height:.0f}"
             width, tall = sheet.extent(text, size)
-            if width > 0.85 * (x1 - x0) or tall * 1.25 > height * (y1 - y0):
+            if width > x1 - x0 or tall + around > height * (y1 - y0):
                 continue
             colour = COMPONENT_LOOKS[name].colour
             sheet.ax.text(
@@ -146,5 +151,5 @@ def _write_shares(sheet: Sheet, heights: NDArray[np.float64], begins: NDArray[np
                 fontsize=size, color="black" if name == "other" else "white", zorder=5,
                 gid=BAR_TEXT,
                 # On its own ground, so that no hatch runs through it.
-                bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.2},
+                bbox={"facecolor": colour, "edgecolor": "none", "pad": _PAD},
             )  # fmt: skip

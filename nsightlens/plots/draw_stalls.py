@@ -80,7 +80,7 @@ def stalls(
     shown, hidden = bars.first(row_count(sheet)), len(bars.names) - row_count(sheet)
     named = shown.largest(5 if sheet.sizes.is_narrow else 7)
     sheet.axis_labels("share of warp latency [%]", "")
-    write_rows(sheet, shown.names)
+    write_rows(sheet, shown.names, least=4)
     entries = _draw(sheet, shown, named)
     total = np.nansum(shown.share, axis=0)
     sheet.ax.set_xlim(0, max(100.0, float(total.max())))
@@ -153,7 +153,7 @@ def _draw(sheet: Sheet, bars: _Bars, named: Sequence[str]) -> list[Entry]:
     """Draw the bars: the named reasons, the others as one, and what is no stall."""
     is_other = [reason not in (*named, _ISSUING) for reason in bars.reasons]
     parts = {name: bars.share[bars.reasons.index(name)] for name in named}
-    if any(is_other):
+    if np.nansum(bars.share[is_other]) > 0:
         parts[_OTHER] = np.nansum(bars.share[is_other], axis=0)
     if _ISSUING in bars.reasons:
         parts[_ISSUING] = bars.share[bars.reasons.index(_ISSUING)]

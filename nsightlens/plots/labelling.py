@@ -194,7 +194,9 @@ def _along_line(sheet: Sheet, label: Any, text: str, size: float) -> list[Candid
     found = []
     for side in label.sides:
         away = side * (height / 2 + sheet.pixels(1.5))
-        for share in _ALONG[::-1] if label.from_end else _ALONG:
+        # At the very end first, where that is asked for.
+        shares = (1 - width / 2 / length, *_ALONG[::-1]) if label.from_end else _ALONG
+        for share in shares:
             x = x0 + share * (x1 - x0) - along[1] * away
             y = y0 + share * (y1 - y0) + along[0] * away
             found.append(Candidate(text, Box(x, y, width, height, degrees)))

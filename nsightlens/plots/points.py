@@ -30,10 +30,12 @@ __all__ = [
     "DURATION",
     "GROUP",
     "LAUNCH_COUNT",
+    "NO_PHASE",
     "PLACE",
     "counted_launches",
     "in_batch_steps",
     "is_points",
+    "launch_rows",
     "mean_of",
     "notes_of",
     "of_one_device",
@@ -59,6 +61,9 @@ GROUP: tuple[Column, ...] = (
 )
 LAUNCH_COUNT = count("launch_count", "launches in the point")
 DURATION = real("duration_ns", "ns", "sum over the launches")
+
+NO_PHASE = "none"
+"""Stands for launches of which nothing says the phase."""
 
 _KIND, _NOTES = b"kind", b"notes"
 
@@ -111,6 +116,15 @@ def time_of(table: pa.Table) -> NDArray[np.float64]:
     values = np.asarray(table["duration_ns"].cast(pa.float64()).fill_null(0.0))
     known: NDArray[np.float64] = np.nan_to_num(values)
     return known
+
+
+def launch_rows(table: pa.Table, labels: pa.Table) -> NDArray[np.intp]:
+    """Return the row of its launch in the labels for each row of another table of launches."""
+    names = ("report", "launch_id")
+    keys = zip(*(labels[name].to_pylist() for name in names), strict=True)
+    rows = {key: row for row, key in enumerate(keys)}
+    wanted = zip(*(table[name].to_pylist() for name in names), strict=True)
+    return np.fromiter((rows[key] for key in wanted), np.intp, table.num_rows)
 
 
 def mean_of(
@@ -191,7 +205,7 @@ def of_one_phase(table: pa.Table, phase: str | None, *, is_needed: bool) -> pa.T
     table
         With the column ``phase``.
     phase
-        Its name; None for every phase.
+        Its name, ``none`` for launches without one; None for every phase.
     is_needed
         Whether the figure can show one only.
 
@@ -201,7 +215,7 @@ def of_one_phase(table: pa.Table, phase: str | None, *, is_needed: bool) -> pa.T
         There are several to choose from, or none of that name.
     """
     names = pc.unique(table["phase"].cast(pa.string())).to_pylist()
-    said = ", ".join(name or "no phase" for name in names)
+    said = ", ".join(name or NO_PHASE for name in names) or "no launch"
     if phase is None:
         if is_needed and len(names) > 1:
             raise FilterError(
@@ -209,9 +223,10 @@ def of_one_phase(table: pa.Table, phase: str | None, *, is_needed: bool) -> pa.T
                 "it with --phase (in Python: phase=)."
             )
         return table
-    if phase not in names:
-        raise FilterError(f"no launch is of the phase {phase!r}. There is: {said or 'none'}.")
-    return table.filter(pc.equal(pc.fill_null(table["phase"].cast(pa.string()), ""), phase))
+    if phase not in [name or NO_PHASE for name in names]:
+        raise FilterError(f"no launch is of the phase {phase!r}. There is: {said}.")
+    column = pc.fill_null(table["phase"].cast(pa.string()), NO_PHASE)
+    return table.filter(pc.equal(column, phase))
 
 
 def in_batch_steps(table: pa.Table) -> tuple[pa.Table, str]:

@@ -24,6 +24,7 @@ from nsightlens.plots.points import (
     LAUNCH_COUNT,
     PLACE,
     counted_launches,
+    launch_rows,
     mean_of,
     of_one_device,
     of_one_phase,
@@ -176,14 +177,19 @@ def _launches(result: Classification, labels: pa.Table, level: str) -> _Launches
     """Join the labels of launches with their rooflines at a level."""
     if level not in LEVELS:
         raise FilterError(f"there is no memory level {level!r}, only {', '.join(LEVELS)}.")
-    # Both tables are in the order of the launches.
     roofs = rows_of_launches(result.rooflines, labels)
     roofs = roofs.filter(pc.equal(roofs["level"].cast(pa.string()), level))
     codes, texts = text_column(roofs, "resource")
-    numbers = {name: number_column(roofs, column) for name, column in _NUMBERS.items()}
+    # A launch of whose bytes at the level nothing is known has no row there.
+    rows = launch_rows(roofs, labels)
+    numbers = {name: np.full(labels.num_rows, np.nan) for name in _NUMBERS}
+    for name, column in _NUMBERS.items():
+        numbers[name][rows] = number_column(roofs, column)
+    resource = np.full(labels.num_rows, "", dtype=object)
+    resource[rows] = np.array([text or "" for text in texts], dtype=object)[codes]
     numbers["duration"] = number_column(labels, "duration_ns")
     numbers["clock"] = number_column(labels, "sm_clock_hz")
-    return _Launches(labels, np.array([text or "" for text in texts])[codes], numbers)
+    return _Launches(labels, resource, numbers)
 
 
 def _usable(launches: _Launches) -> NDArray[np.bool_]:
@@ -201,7 +207,7 @@ def _of_one_resource(launches: _Launches, resource: str | None) -> tuple[str, li
     duration = launches.numbers["duration"]
     times = {
         name: float(duration[usable & (launches.resource == name)].sum())
-        for name in np.unique(launches.resource[usable])
+        for name in sorted(set(launches.resource[usable]))
         if name
     }
     if not times:
@@ -222,7 +228,7 @@ def _left_out(
     none = ~usable & (flop == 0)
     others = [name for name in times if name != chosen]
     counts = {
-        "without the counters that it takes": int((~usable & ~none).sum()),
+        "without the counters needed": int((~usable & ~none).sum()),
         "without floating-point operations": int(none.sum()),
         f"of other data types ({', '.join(sorted(others))})": int(
             (usable & (launches.resource != chosen)).sum()

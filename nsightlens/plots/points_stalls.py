@@ -18,6 +18,7 @@ from nsightlens.plots.points import (
     LAUNCH_COUNT,
     PLACE,
     counted_launches,
+    launch_rows,
     mean_of,
     of_one_device,
     of_one_phase,
@@ -123,18 +124,10 @@ def _shares(report: Report, labels: pa.Table) -> NDArray[np.float64]:
         return shares
     code, texts = text_column(stalls, "stall_reason")
     position = np.array([STALL_REASONS.index(text) if text else 0 for text in texts])
-    shares[position[code], _row_of(stalls, labels)] = number_column(
+    shares[position[code], launch_rows(stalls, labels)] = number_column(
         stalls, "share_of_warp_latency_pct"
     )
     return shares
-
-
-def _row_of(stalls: pa.Table, labels: pa.Table) -> NDArray[np.intp]:
-    """Return the row of its launch in the labels for each row of the stalls."""
-    keys = zip(*(labels[name].to_pylist() for name in ("report", "launch_id")), strict=True)
-    rows = {key: row for row, key in enumerate(keys)}
-    wanted = zip(*(stalls[name].to_pylist() for name in ("report", "launch_id")), strict=True)
-    return np.fromiter((rows[key] for key in wanted), np.intp, stalls.num_rows)
 
 
 def _points(

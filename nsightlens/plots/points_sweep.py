@@ -230,7 +230,7 @@ def labels_points(
 def _swept(data: Sweep | Report, origin: str | None) -> tuple[Sweep, str | None]:
     """Return the sweep, and what its points are where the sweep does not say it."""
     if isinstance(data, Report):
-        data, origin = sweep(data), origin or origin_of(data)
+        return _swept(sweep(data), origin or origin_of(data))
     # What the sweep itself says, measured or analytic, stays.
     return data, None if origin == "measured" else origin
 

@@ -50,7 +50,8 @@ def own_settings() -> Iterator[None]:
     with mpl.rc_context():
         # A file of settings in the current folder or at home changes no figure.
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        settings: Any = mpl.rcParams
+        settings.update(_SETTINGS)
         yield
 
 

@@ -109,6 +109,7 @@ class Sheet:
         self.sizes = sizes_for(share / figure.dpi)
         self._is_legend_below = False
         self._legend_down = 0.0
+        self._columns = 1
         self._upwards = ""
         self.ink = str(ax.xaxis.label.get_color())
         ax.tick_params(labelsize=self.sizes.small, length=2.5, width=0.6, pad=2)
@@ -192,6 +193,20 @@ class Sheet:
             )
         return self._legend_below(entries)
 
+    def legend_again(self, entries: Sequence[Entry]) -> None:
+        """Draw other lines, not more of them, in the place of the legend."""
+        old: Any = self.ax.get_legend()
+        where = old.get_bbox_to_anchor()
+        place = {"loc": "upper left", "borderaxespad": 0, "bbox_to_anchor": (0, 0)}
+        old.remove()
+        if entries:
+            corner = self.ax.transAxes.inverted().transform((where.x0, where.y0))
+            right, up = (
+                self.points(share * side)
+                for share, side in zip(corner, self.ax.bbox.size, strict=True)
+            )
+            self._legend(entries, self._columns, **place, bbox_transform=self._moved(right, up))
+
     def _legend_below(self, entries: Sequence[Entry]) -> Legend:
         self._is_legend_below = True
         below = self.points(self._below_without(self._note))
@@ -223,6 +238,7 @@ class Sheet:
         return self.ax.transAxes + shift
 
     def _legend(self, entries: Sequence[Entry], columns: int, **place: Any) -> Legend:
+        self._columns = columns
         legend = self.ax.legend(
             [entry.handle for entry in entries],
             # A text that begins with "_" would be left out, and one with "$" be mathematics.
