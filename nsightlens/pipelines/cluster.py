@@ -79,6 +79,7 @@ def on_cluster(
         ``distributed`` is not installed.
     """
     folder = os.path.realpath(os.curdir)
+    sent = pickle.dumps(argument, pickle.HIGHEST_PROTOCOL)
     with _Client(address) as client:
         running: deque[Callable[[], Result]] = deque()
         for name in names:
@@ -87,7 +88,7 @@ def on_cluster(
             if _is_ours_to_read(name):
                 running.append(partial(task, name, argument))
             else:
-                running.append(client.start(name, Job(folder, task, name, argument)))
+                running.append(client.start(name, Job(folder, task, name, sent)))
         while running:
             yield running.popleft()
 

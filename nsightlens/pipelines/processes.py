@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsightlens.readers.pool import lost
@@ -14,7 +15,7 @@ from nsightlens.worker import WorkerDiedError, Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-__all__ = ["in_processes"]
+__all__ = ["AHEAD", "in_processes", "unpickled"]
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -38,13 +39,16 @@ def in_processes(
     count
         How many processes. Closing the iterator ends them, whatever they do.
     """
+    # Once, and unpickled once by each process: options may be heavy, and what is learned from
+    # kernel names by a user's rules stays with the rules.
+    sent = pickle.dumps(argument, pickle.HIGHEST_PROTOCOL)
     workers = Workers()
     threads = ThreadPoolExecutor(count, thread_name_prefix="nsightlens")
 
     def start(name: str) -> Callable[[], Result]:
         if not lies_on_disk(name):
             return partial(task, name, argument)
-        return threads.submit(_in_worker, workers, task, name, argument).result
+        return threads.submit(_in_worker, workers, task, name, sent).result
 
     try:
         running: deque[Callable[[], Result]] = deque()
@@ -61,11 +65,11 @@ def in_processes(
 
 
 def _in_worker(
-    workers: Workers, task: Callable[[str, Argument], Result], name: str, argument: Argument
+    workers: Workers, task: Callable[[str, Any], Result], name: str, sent: bytes
 ) -> Result:
     try:
         with workers.lend() as worker:
-            result: Result = worker.call(_run, task, name, argument)
+            result: Result = worker.call(_run, task, name, sent)
     except WorkerDiedError as died:
         raise lost(name, died) from died
     return result
@@ -74,10 +78,16 @@ def _in_worker(
 def _run(
     task: Callable[[str, Any], Result],
     name: str,
-    argument: Any,
+    sent: bytes,
     *,
     progress: Callable[..., None] | None = None,
 ) -> Result:
     """Run a task in the worker, which asks for no progress."""
     del progress
-    return task(name, argument)
+    return task(name, unpickled(sent))
+
+
+@lru_cache(maxsize=4)
+def unpickled(sent: bytes) -> Any:
+    """Return an argument that was sent, the same object for the same bytes."""
+    return pickle.loads(sent)

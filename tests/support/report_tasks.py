@@ -54,3 +54,13 @@ def box(name: str, _: Any) -> Box:
     """Return something that nobody else holds."""
     del name
     return Box()
+
+
+def argument_of(name: str, argument: Any) -> tuple[int, int]:
+    """Return the number of the process, and what object its argument is."""
+    del name
+    _seen.append(argument)  # so that no other object can take its place
+    return os.getpid(), id(argument)
+
+
+_seen: list[Any] = []

@@ -156,6 +156,13 @@ def test_a_result_is_forgotten_once_it_is_taken(tmp_path: Path, jobs: int) -> No
     assert len(alive) == 8
 
 
+def test_a_process_is_given_the_argument_once(tmp_path: Path) -> None:
+    """What it learned by a user's rules serves for the next report."""
+    paths = some_reports(tmp_path, 6)
+    found = known(map_reports(report_tasks.argument_of, paths, {"heavy": "options"}, jobs=2))
+    assert 1 <= len(set(found)) <= 2
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_counts_reports(tmp_path: Path, jobs: int) -> None:
     """Also those that could not be read."""
