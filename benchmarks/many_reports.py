@@ -4,6 +4,7 @@ Usage: python -m benchmarks.many_reports [--reports N ...] [--folder DIR] [--pro
 
 Writes as many reports as the largest N and runs each command over the first of them. Memory of
 our commands should not grow with their number; that of a program that reads them all does.
+Seconds of processors are those of the command and its workers together.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ __all__ = ["COUNTS", "measure_many"]
 
 COUNTS = (100, 300, 1000)
 _TITLE = (
-    f"{'many reports':24}{'reports':>8}{'seconds':>10}{'a second':>10}{'memory':>10}{'worker':>10}"
+    f"{'many reports':16}{'reports':>8}{'seconds':>10}{'a second':>10}{'processors':>12}"
+    f"{'memory':>10}{'a worker':>10}"
 )
 
 
@@ -48,11 +50,11 @@ def measure_many(folder: Path, counts: tuple[int, ...] = COUNTS, *, has_peer: bo
         for count in counts:
             argv = ["-m", "benchmarks.many_reports", "--run", what, str(reports), str(count)]
             cost = run(argv)
-            peaks = json.loads(cost.output.splitlines()[-1])
+            found = json.loads(cost.output.splitlines()[-1])
+            worker = f"{found['worker_megabytes']:7.0f} MB" if found["worker_megabytes"] else ""
             print(
-                f"{what:24}{count:8,}{cost.seconds:8.1f} s{count / cost.seconds:10.1f}"
-                f"{peaks['own']:7.0f} MB"
-                + (f"{peaks['worker']:7.0f} MB" if peaks["worker"] else ""),
+                f"{what:16}{count:8,}{cost.seconds:8.1f} s{count / cost.seconds:10.1f}"
+                f"{found['processor_seconds']:10.1f} s{found['megabytes']:7.0f} MB{worker}",
                 flush=True,
             )
 
@@ -74,9 +76,15 @@ def _run(what: str, reports: list[str]) -> None:
             code = command([*words, *place])
             if code:
                 raise SystemExit(code)
-    print(
-        json.dumps({"own": _peak(resource.RUSAGE_SELF), "worker": _peak(resource.RUSAGE_CHILDREN)})
+    own, workers = (
+        resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
+    found = {
+        "megabytes": _megabytes(own.ru_maxrss),
+        "worker_megabytes": _megabytes(workers.ru_maxrss),
+        "processor_seconds": sum(one.ru_utime + one.ru_stime for one in (own, workers)),
+    }
+    print(json.dumps(found))
 
 
 def _all_at_once(reports: list[str], folder: Path) -> None:
@@ -93,10 +101,9 @@ def _all_at_once(reports: list[str], folder: Path) -> None:
         pq.write_table(getattr(result, name), folder / f"{name}.parquet", compression="zstd")
 
 
-def _peak(whose: int) -> float:
-    """Return the peak resident memory [MB] of this process, or of the largest of its children."""
-    unit = 1024 if sys.platform == "linux" else 1
-    return resource.getrusage(whose).ru_maxrss * unit / 1e6
+def _megabytes(resident: int) -> float:
+    """Return a peak of resident memory in MB; Linux counts in KiB, macOS in bytes."""
+    return resident * (1024 if sys.platform == "linux" else 1) / 1e6
 
 
 def _chosen(folder: Path, count: int) -> list[str]:
