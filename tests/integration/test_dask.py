@@ -409,6 +409,20 @@ def test_a_scheduler_that_is_not_there_is_told(given: str, why: str) -> None:
     assert set(threading.enumerate()) <= before
 
 
+def test_the_command_tells_it_in_one_line(tmp_path: Path) -> None:
+    """Without what the library has to say of it."""
+    report = write_report(tmp_path, [gemm_launch()])
+    words = ["sweep", str(report), "--dask", "tcp://127.0.0.1:9"]
+    code = (
+        "import sys; from nsightlens.pipelines import cluster; cluster.CONNECT_S = 0.5; "
+        f"from nsightlens.cli.main import main; sys.exit(main({words!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (5, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("nsightlens: error: tcp://127.0.0.1:9: no Dask scheduler can be reached")
+
+
 @pytest.mark.parametrize("content", ["", "{}", "[]", "\x00"])
 def test_a_file_that_is_no_scheduler_file_is_told(tmp_path: Path, content: str) -> None:
     """Such as a report."""
