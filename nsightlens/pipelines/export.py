@@ -195,7 +195,8 @@ class _Run:
 
     def check(self, folder: str, options: ExportOptions) -> None:
         """See that the options made sense for all reports together, before they are added."""
-        if self._launch_count and not self._kept_count and not self.names["present"]:
+        is_known = bool(self.names["present"] or self.names["differs"])
+        if self._launch_count and not self._kept_count and not is_known:
             raise FilterError(self._nothing_passes(options))
         if self._unmatched:
             raise next(iter(self._unmatched.values()))

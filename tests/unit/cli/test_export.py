@@ -240,11 +240,13 @@ def test_a_second_export_waits_and_says_so(
     run: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one line; it goes on as soon as the first has ended."""
-    from nsightlens.store import DatasetWriter, lock
+    from nsightlens.store import DatasetWriter
 
     first = DatasetWriter("ds")
     first.__enter__()
-    monkeypatch.setattr(lock.time, "sleep", lambda _: first.__exit__(None, None, None))
+    monkeypatch.setattr(
+        "nsightlens.store.lock.time.sleep", lambda _: first.__exit__(None, None, None)
+    )
     done = run("export", "all.ncu-rep", "-o", "ds")
     assert done.code == 0
     assert done.err.count("waiting: another process is writing to ds") == 1

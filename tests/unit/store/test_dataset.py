@@ -15,6 +15,7 @@ import nsightlens
 from nsightlens import tables
 from nsightlens.errors import DatasetFormatError, ReportNotFoundError
 from nsightlens.store import DatasetWriter, open_dataset
+from nsightlens.store.manifest import export_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -256,17 +257,14 @@ def test_a_dataset_that_is_replaced_while_it_is_opened_is_opened_as_it_is_then(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was listed is gone, and that is no damage."""
-    from nsightlens.store import dataset as module
-
-    names = module.export_names
     looks: list[int] = []
 
     def replaced_after_the_first_look(root: Path) -> list[str]:
-        found = names(root)
+        found = export_names(root)
         if not looks:
             write_reports(folder, [7], force=True)
         looks.append(1)
         return found
 
-    monkeypatch.setattr(module, "export_names", replaced_after_the_first_look)
+    monkeypatch.setattr("nsightlens.store.dataset.export_names", replaced_after_the_first_look)
     assert open_dataset(folder).reports["report"].to_pylist() == ["r7.ncu-rep"]

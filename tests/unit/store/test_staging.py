@@ -168,8 +168,8 @@ def test_a_system_without_an_exchange_is_noticed(
         def __init__(self, *_: object, **__: object) -> None:
             self.renameat2 = self.renamex_np = lambda *_: -1
 
-    monkeypatch.setattr(exchange.ctypes, "CDLL", OldKernel)
-    monkeypatch.setattr(exchange.ctypes, "get_errno", lambda: number)
+    monkeypatch.setattr("ctypes.CDLL", OldKernel)
+    monkeypatch.setattr("ctypes.get_errno", lambda: number)
     one, other = _two_folders(tmp_path)
     assert not exchange.exchanged_at_once(one, other)
     exchange.exchange(one, other)
