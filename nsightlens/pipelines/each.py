@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 WORTH_PROCESSES_S = 4.0
 """[s] Of work one after another; to start a process takes half a second of a processor."""
-_PER_REPORT_S = 0.05  # to read a small one and to label its launches, measured
+_PER_REPORT_S = 0.08  # to read a small one and to label its launches, measured
 _BYTES_PER_S = 100e6  # beyond that, with the labels
 
 
