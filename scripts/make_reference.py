@@ -28,9 +28,9 @@ HEADER = "<!-- Written by scripts/make_reference.py. Change the code, then run `
 MODULES = (
     "nsightlens", "nsightlens.readers", "nsightlens.analysis", "nsightlens.metrics",
     "nsightlens.kernels", "nsightlens.steps", "nsightlens.annotate", "nsightlens.devices",
-    "nsightlens.units",
-    "nsightlens.ncurep", "nsightlens.comparison", "nsightlens.store", "nsightlens.example",
-    "nsightlens.errors",
+    "nsightlens.units", "nsightlens.ncurep", "nsightlens.models", "nsightlens.sweeps",
+    "nsightlens.comparison", "nsightlens.store", "nsightlens.pipelines", "nsightlens.plots",
+    "nsightlens.example", "nsightlens.errors",
 )  # fmt: skip
 
 TABLES = (
@@ -44,6 +44,12 @@ TABLES = (
     ("labels", "`classify`: one row per launch or group.", lambda: tables.schema_of(tables.LABELS)),
     ("resources", "Roofline times behind the labels.", lambda: tables.schema_of(tables.RESOURCES)),
     ("rooflines", "Rooflines by memory level.", lambda: tables.schema_of(tables.ROOFLINES)),
+    ("sweep", "`sweep` and `predict`: one row per family, phase and batch size.",
+     lambda: tables.schema_of(tables.SWEEP)),
+    ("sweep_trends", "`sweep`: one row per family and phase.",
+     lambda: tables.schema_of(tables.SWEEP_TRENDS)),
+    ("sweep_steps", "`sweep`: one row per phase and batch size.",
+     lambda: tables.schema_of(tables.SWEEP_STEPS)),
     ("comparison", "`compare`: one row per launch or group.",
      lambda: tables.schema_of(tables.COMPARISON)),
     ("comparison_families", "Sums of `compare` per family.",
