@@ -56,6 +56,10 @@ def overlaps(a: Box, b: Box) -> bool:
     >>> overlaps(Box(0, 0, 2, 2), Box(1, 0, 2, 2)), overlaps(Box(0, 0, 2, 2), Box(2, 0, 2, 2))
     (True, False)
     """
+    # Most are far apart: further than the circles around them reach.
+    reach = math.hypot(a.width, a.height) / 2 + math.hypot(b.width, b.height) / 2
+    if math.hypot(a.x - b.x, a.y - b.y) >= reach:
+        return False
     one, other = a.corners(), b.corners()
     for shape in (one, other):
         # The separating axis of two rectangles is perpendicular to one of their sides.

@@ -57,7 +57,7 @@ ROOFLINE_POINTS: tuple[Column, ...] = (
     real("peak_flop_per_s", "FLOP/s", "flat roof over the point"),
     real("peak_bytes_per_s", "B/s", "slanted roof over the point"),
     real("ridge_point_flop_per_byte", "FLOP/B", "where the two roofs meet"),
-    real("fraction_of_roof", "1", "achieved over the lower of the two roofs"),
+    real("fraction_of_roof", "1", "see rooflines; mean over the duration"),
     real("sm_clock_hz", "Hz", "SM clock, mean over the duration; null where it is not known"),
 )
 
@@ -67,6 +67,7 @@ _NUMBERS = {
     "bytes": "level_bytes",
     "peak_flop": "peak_flop_per_s",
     "peak_bytes": "peak_bytes_per_s",
+    "fraction": "fraction_of_roof",
 }
 
 
@@ -273,20 +274,18 @@ def _sums(
     peak_flop = _peak(groups, launches["flop"], launches["peak_flop"])
     peak_bytes = _peak(groups, launches["bytes"], launches["peak_bytes"])
     intensity, achieved = sums["flop"] / sums["bytes"], sums["flop"] / sums["duration"] * 1e9
-    with np.errstate(invalid="ignore", divide="ignore"):
-        roof = np.minimum(peak_flop, intensity * peak_bytes)
-        return {
-            "duration_ns": sums["duration"],
-            "flop_count": sums["flop"],
-            "level_bytes": sums["bytes"],
-            "arithmetic_intensity_flop_per_byte": intensity,
-            "achieved_flop_per_s": achieved,
-            "peak_flop_per_s": peak_flop,
-            "peak_bytes_per_s": peak_bytes,
-            "ridge_point_flop_per_byte": peak_flop / peak_bytes,
-            "fraction_of_roof": achieved / roof,
-            "sm_clock_hz": mean_of(groups, launches["clock"], duration),
-        }
+    return {
+        "duration_ns": sums["duration"],
+        "flop_count": sums["flop"],
+        "level_bytes": sums["bytes"],
+        "arithmetic_intensity_flop_per_byte": intensity,
+        "achieved_flop_per_s": achieved,
+        "peak_flop_per_s": peak_flop,
+        "peak_bytes_per_s": peak_bytes,
+        "ridge_point_flop_per_byte": peak_flop / peak_bytes,
+        "fraction_of_roof": mean_of(groups, launches["fraction"], duration),
+        "sm_clock_hz": mean_of(groups, launches["clock"], duration),
+    }
 
 
 def _peak(

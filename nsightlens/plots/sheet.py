@@ -110,6 +110,7 @@ class Sheet:
         self._is_legend_below = False
         self._legend_down = 0.0
         self._columns = 1
+        self._extents: dict[tuple[str, float, str], tuple[float, float]] = {}
         self._upwards = ""
         self.ink = str(ax.xaxis.label.get_color())
         ax.tick_params(labelsize=self.sizes.small, length=2.5, width=0.6, pad=2)
@@ -144,10 +145,13 @@ class Sheet:
         """Return [pixel] width and height of a text in a size [pt]."""
         from matplotlib.text import Text
 
-        artist = Text(0, 0, drawable(text), fontsize=size, parse_math=False, fontweight=weight)
-        artist.set_figure(self.figure)
-        box = artist.get_window_extent(self.renderer)
-        return box.width, box.height
+        key = (text, size, weight)
+        if key not in self._extents:
+            artist = Text(0, 0, drawable(text), fontsize=size, parse_math=False, fontweight=weight)
+            artist.set_figure(self.figure)
+            box = artist.get_window_extent(self.renderer)
+            self._extents[key] = (box.width, box.height)
+        return self._extents[key]
 
     def box_of(self, artist: Any) -> Box:
         """Return the box of something drawn."""
