@@ -13,34 +13,51 @@ from nsightlens.steps.model import SCRIPT
 __all__ = ["GRAMMAR"]
 
 _S = "[_/ -]"
+_NEXT = "(?:, ?|[_/ -])"
 _AFTER = rf"(?:{_S}|: ?|=| ?#)?"
+_DECODE = r"(?:[Dd]ecode|\[[Dd]ecode\]):?"
+_PREFILL = r"(?:[Pp]refill|\[[Pp]refill\]):?"
+# A number after "batch" alone may be which batch it is.
+_BATCH = rf"(?:bs?|batch_size)[_=]?(?P<bs>{N})"
+_LENGTH = rf"(?:input_|prompt_|seq_?)?len(?:gth)?[_=]?(?P<length>{N})"
+_ANY_LENGTH = _LENGTH.replace("?P<length>", "?:")
 
 GRAMMAR = Grammar(
     SCRIPT,
     (
         # One step of decoding each.
-        Form(rf"[Dd]ecode{_S}?(?:[Ss]tep|[Tt]oken){_AFTER}(?P<i>{N})", "decode", step="i"),
+        Form(
+            rf"{_DECODE}{_S}?(?:[Ss]tep|[Tt]oken){_AFTER}(?P<i>{N})(?:{_NEXT}{_BATCH})?",
+            "decode",
+            "bs",
+            step="i",
+        ),
         Form(rf"[Dd]ecode{_S}[Ss]tep", "decode"),
         Form(rf"token_(?P<i>{N})_generation", "decode", step="i"),
-        Form(rf"[Dd]ecode_bs?(?P<bs>{N})(?:_input_length{N})?", "decode", "bs"),
+        # A step behind another word than that of decoding may be any.
+        Form(
+            rf"{_DECODE}{_S}{_BATCH}(?:{_NEXT}{_ANY_LENGTH})?(?:{_NEXT}[Ss]tep{_AFTER}{N})?",
+            "decode",
+            "bs",
+        ),
         Form(rf"[Dd]ecode_N{N}_B(?P<bs>{N})", "decode", "bs"),
         # One prefill each; lengths are per request.
-        Form(rf"[Pp]refill(?:{_S}[Ss]tep|{_S}?[Ss]tep{_AFTER}{N})", "prefill"),
-        Form(rf"[Pp]refill_(?P<tokens>{N})_tokens", "prefill", query="tokens"),
-        Form(rf"[Pp]refill_bs?(?P<bs>{N})", "prefill", "bs"),
         Form(
-            rf"[Pp]refill_bs(?P<bs>{N})_input_length(?P<length>{N})", "prefill", "bs", "bs*length"
+            rf"(?:{_PREFILL}{_S}[Ss]tep|{_PREFILL}{_S}?[Ss]tep{_AFTER}{N}(?:{_NEXT}{_BATCH})?)",
+            "prefill",
+            "bs",
         ),
+        Form(rf"{_PREFILL}{_S}(?P<tokens>{N}){_S}tokens", "prefill", query="tokens"),
+        Form(rf"{_PREFILL}{_S}{_BATCH}(?:{_NEXT}{_LENGTH})?", "prefill", "bs", "bs*length"),
         Form(rf"[Pp]refill_N(?P<length>{N})_B(?P<bs>{N})", "prefill", "bs", "bs*length"),
         # Ranges of many steps, or of nobody knows how many.
         *(
             Form(pattern, phase, is_step=False)
-            for phase, word in (("prefill", "prefill|PREFILL"), ("decode", "decode|DECODE"))
+            for phase in ("prefill", "decode")
+            for word in [f"(?:{phase}|{phase.capitalize()}|{phase.upper()})"]
             for pattern in (
-                rf"(?:{word})(?: {N})?",
-                rf"(?:{word})[_ ](?:phase|stage|loop)",
-                rf"(?:LLM@)?(?:{word})_all",
-                rf"(?:[A-Za-z0-9]+_)+(?:{word})_context_{N}",
+                rf"(?:LLM@)?{word}(?: {N}|_all|[_ -](?:[Pp]hase|[Ss]tage|[Ll]oop))?",
+                rf"(?:[A-Za-z0-9]+_)+{word}_context_{N}",
             )
         ),
     ),
