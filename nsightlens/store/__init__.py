@@ -5,8 +5,9 @@
   reads and labels them too.
 - `nsightlens.store.layout`, `nsightlens.store.manifest`: where things lie in it, and what it says
   of them.
-- `nsightlens.store.rows`, `nsightlens.store.parts`, `nsightlens.store.schemas`: rows of reports
-  become Parquet files, and back. `nsightlens.store.merge`: several runs become one.
+- `nsightlens.store.rows`, `nsightlens.store.parts`, `nsightlens.store.schemas`,
+  `nsightlens.store.checksums`: rows of reports become Parquet files, and back.
+- `nsightlens.store.merge`: several runs become one.
 - `nsightlens.store.place`: which folders are never written.
 - `nsightlens.store.staging`, `nsightlens.store.exchange`, `nsightlens.store.lock`: one step from
   one sound dataset to the next, by one process at a time.

@@ -13,6 +13,7 @@ import pyarrow.fs
 
 from nsightlens.errors import DatasetFormatError
 from nsightlens.report import data_frame
+from nsightlens.store.checksums import scan_format
 from nsightlens.store.layout import EXPORT, GPU, OF_LAUNCHES, TABLES, gpu_of
 from nsightlens.store.manifest import AGAIN, export_names, read_exports, read_marker
 from nsightlens.store.schemas import damaged, schema_of_files
@@ -168,7 +169,7 @@ class Dataset:
         """
         files = self._files(name)
         schema = self._schema(name, files)
-        form = _format()
+        form = scan_format()
         local = pyarrow.fs.LocalFileSystem()
         partitions = [pa.field(_RUN, pa.string())]
         if name in OF_LAUNCHES:
@@ -266,15 +267,6 @@ def _check_sizes(export: Export) -> None:
         if size != file.size_bytes:
             problem = f"{size} bytes instead of the {file.size_bytes} that were written"
             raise DatasetFormatError(str(place), problem, AGAIN)
-
-
-def _format() -> Any:
-    """Return how the files are read: with the checksums of their pages, where Arrow knows them."""
-    try:
-        options = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
-    except TypeError:  # before Arrow 15
-        return pads.ParquetFileFormat()
-    return pads.ParquetFileFormat(default_fragment_scan_options=options)
 
 
 def _partition(export: Export, file: PartFile) -> Any:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from nsightlens._version import __version__
 from nsightlens.errors import DatasetFormatError
+from nsightlens.store.checksums import READER_OPTIONS
 from nsightlens.store.layout import MANIFEST, gpu_of
 from nsightlens.store.manifest import Export
 from nsightlens.store.parts import Parts
@@ -94,7 +95,7 @@ def _row_groups(place: Path, file: PartFile) -> Iterator[pa.Table]:
     """Yield the rows of a file, a table of no rows where it has none."""
     row_count = 0
     try:
-        with pq.ParquetFile(place, page_checksum_verification=True) as opened:
+        with pq.ParquetFile(place, **READER_OPTIONS) as opened:
             if not opened.num_row_groups:
                 yield opened.schema_arrow.empty_table()
             for i in range(opened.num_row_groups):

@@ -6,12 +6,14 @@ make thousands of tiny ones, which every query has to open.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nsightlens._version import __version__
+from nsightlens.store.checksums import WRITER_OPTIONS
 from nsightlens.store.layout import part_path
 from nsightlens.store.manifest import PartFile
 
@@ -56,8 +58,9 @@ class Parts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for part in self._open.values():
-            part.abandon()
+        with ExitStack() as every:  # whatever happens to one of them
+            for part in self._open.values():
+                every.callback(part.abandon)
 
     def append(self, table: str, gpu: str | None, rows: pa.Table) -> None:
         """Add rows to a table.
@@ -103,7 +106,7 @@ class _Part:
             schema.with_metadata({**(schema.metadata or {}), b"tool_version": __version__}),
             compression="zstd",
             dictionary_pagesize_limit=_DICTIONARY_BYTES,
-            write_page_checksum=True,
+            **WRITER_OPTIONS,
         )
 
     def append(self, rows: pa.Table) -> None:
@@ -132,5 +135,7 @@ class _Part:
         try:
             self._writer.close()
         except (OSError, pa.ArrowException):
+            pass
+        finally:
             # Else it would try once more when it is collected, and complain on stderr.
             self._writer.is_open = False

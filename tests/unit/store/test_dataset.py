@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from support.datasets import GPUS, contents_of, reports_in, values_of, write_reports
@@ -212,7 +213,11 @@ def _resize_in_manifest(file: Path) -> None:
 
 
 def test_values_that_changed_on_the_disk_are_noticed_when_they_are_read(folder: Path) -> None:
-    """The pages of a file carry checksums."""
+    """The pages of a file carry checksums, where the installed Arrow knows them."""
+    try:
+        pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+    except TypeError:
+        pytest.skip("this Arrow knows no checksums of pages")
     file = min(folder.glob("*/table=labels/**/*.parquet"))
     whole = file.read_bytes()
     group = pq.read_metadata(file).row_group(0)
