@@ -100,3 +100,11 @@ def test_a_short_benchmark_prints_a_row_for_each_reader_and_the_targets() -> Non
         assert "basic-2000, 40 metrics: time of ncu_report / ours" in text
     else:
         assert "ncu_report is not installed" in text
+
+
+@pytest.mark.slow
+def test_commands_over_many_reports_are_measured() -> None:
+    """Each of them runs, also beside a program that reads all reports first."""
+    text = _python("benchmarks.many_reports", "--reports", "2")
+    rows = [line.split("  ")[0] for line in text.splitlines() if line.endswith("MB")]
+    assert rows == ["sweep", "sweep, jobs 1", "export", "all at once"]
