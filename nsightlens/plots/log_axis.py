@@ -24,7 +24,7 @@ def with_two_decades(low: float, high: float, *, keep_high: bool = False) -> tup
     Examples
     --------
     >>> with_two_decades(0.5, 20.0), with_two_decades(2.0, 60.0), with_two_decades(2.0, 9.0)
-    ((0.5, 20.0), (0.95, 60.0), (0.95, 10.5))
+    ((0.5, 20.0), (2.0, 105.0), (0.95, 10.5))
     >>> with_two_decades(2.0, 90.0, keep_high=True)
     (0.95, 90.0)
     """

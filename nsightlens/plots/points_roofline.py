@@ -120,7 +120,7 @@ def roofline_points(
     >>> from nsightlens.example import path
     >>> points = roofline_points(open_report(path()))
     >>> points["family"][0].as_py(), points["resource"][0].as_py()
-    ('gemm', 'tensor_fp16')
+    ('attention', 'tensor_fp16')
     """
     result, labels = _labels(data, classification)
     labels = of_one_phase(of_one_device(labels, device_name), phase, is_needed=False)

@@ -176,7 +176,7 @@ def text_colour(colour: str) -> str:
     Examples
     --------
     >>> text_colour("#0072b2"), text_colour("#f0e442")
-    ('#0072b2', '#787221')
+    ('#0072b2', '#7d7722')
     """
     strength = 1.0
     while (1.05 / (_luminance(dark := _scaled(colour, strength)) + 0.05)) < 4.5:

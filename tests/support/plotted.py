@@ -38,7 +38,7 @@ NAMES = (
 """What matplotlib would hide, take for mathematics or warn of, and what is too long."""
 
 
-def _groups(count: int, batches: Sequence[int]) -> dict[str, list[Any]]:
+def _groups(count: int, batches: Sequence[int]) -> dict[str, Any]:
     """Return the columns that say which kernel and batch size a row is, and its time."""
     random = np.random.default_rng(5)
     rows = [(i, batch) for i in range(count) for batch in batches]

@@ -37,7 +37,9 @@ def read(folder: Path, launches: Sequence[LaunchSpec]) -> Report:
 
 
 def on(launch: LaunchSpec, device: str) -> LaunchSpec:
-    return replace(launch, metrics={**launch.metrics, "device__attribute_display_name": device})
+    return replace(
+        launch, metrics={**dict(launch.metrics), "device__attribute_display_name": device}
+    )
 
 
 def without_step(launch: LaunchSpec) -> LaunchSpec:
@@ -327,7 +329,8 @@ def test_the_stalls_of_one_launch_are_its_rows_of_stalls(tmp_path: Path) -> None
 def test_the_stalls_of_several_launches_are_weighted_by_time(tmp_path: Path) -> None:
     short, long = reports.attention_launch(), reports.attention_launch()
     times = {"gpu__time_duration.sum": 3e5, **reports.stall_metrics({"wait": 1.0})}
-    long = replace(long, metrics={**long.metrics, **times})
+    metrics: Any = long.metrics
+    long = replace(long, metrics={**metrics, **times})
     report = read(tmp_path, [short, long])
     first = float(report.launches["duration_ns"][0].as_py())
     points = plots.stalls_points(report)
