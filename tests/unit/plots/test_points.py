@@ -37,9 +37,8 @@ def read(folder: Path, launches: Sequence[LaunchSpec]) -> Report:
 
 
 def on(launch: LaunchSpec, device: str) -> LaunchSpec:
-    return replace(
-        launch, metrics={**dict(launch.metrics), "device__attribute_display_name": device}
-    )
+    metrics: Any = launch.metrics
+    return replace(launch, metrics={**metrics, "device__attribute_display_name": device})
 
 
 def without_step(launch: LaunchSpec) -> LaunchSpec:
