@@ -19,8 +19,11 @@ _DECODE = r"(?:[Dd]ecode|\[[Dd]ecode\]):?"
 _PREFILL = r"(?:[Pp]refill|\[[Pp]refill\]):?"
 # A number after "batch" alone may be which batch it is.
 _BATCH = rf"(?:bs?|batch_size)[_=]?(?P<bs>{N})"
-_LENGTH = rf"(?:input_|prompt_|seq_?)?len(?:gth)?[_=]?(?P<length>{N})"
-_ANY_LENGTH = _LENGTH.replace("?P<length>", "?:")
+_LEN = "(?:input_|prompt_|seq_?)?len(?:gth)?"
+_LENGTH = rf"{_LEN}[_=]?(?P<length>{N})"
+_ANY_LENGTH = rf"{_LEN}[_=]?{N}"
+# What a prefill, and a range of decoding, may be as long as.
+_LONG = {"prefill": rf"(?:context|ctx|tokens|{_LEN})", "decode": "(?:context|ctx)"}
 
 GRAMMAR = Grammar(
     SCRIPT,
@@ -49,6 +52,7 @@ GRAMMAR = Grammar(
         ),
         Form(rf"{_PREFILL}{_S}(?P<tokens>{N}){_S}tokens", "prefill", query="tokens"),
         Form(rf"{_PREFILL}{_S}{_BATCH}(?:{_NEXT}{_LENGTH})?", "prefill", "bs", "bs*length"),
+        Form(rf"{_PREFILL}{_S}{_LENGTH}{_NEXT}{_BATCH}", "prefill", "bs", "bs*length"),
         Form(rf"[Pp]refill_N(?P<length>{N})_B(?P<bs>{N})", "prefill", "bs", "bs*length"),
         # Ranges of many steps, or of nobody knows how many.
         *(
@@ -56,8 +60,8 @@ GRAMMAR = Grammar(
             for phase in ("prefill", "decode")
             for word in [f"(?:{phase}|{phase.capitalize()}|{phase.upper()})"]
             for pattern in (
-                rf"(?:LLM@)?{word}(?: {N}|_all|[_ -](?:[Pp]hase|[Ss]tage|[Ll]oop))?",
-                rf"(?:[A-Za-z0-9]+_)+{word}_context_{N}",
+                rf"(?:LLM@)?{word}(?:(?:[_ -]| ?#){N}|_all|[_ -](?:[Pp]hase|[Ss]tage|[Ll]oop))?",
+                rf"(?:[A-Za-z0-9]+_)*{word}_{_LONG[phase]}[_=]?{N}",
             )
         ),
     ),

@@ -10,7 +10,8 @@ GRAMMAR = Grammar(
     "LMDeploy",
     (
         Form("forward_cudagraph", "decode"),
-        Form("forward_eager", "unknown"),
+        Form("forward_eager|forward_piecewise_cudagraph", "unknown"),
+        Form("draft_model_forward", "draft"),
         Form("capture_cudagraph", "capture"),
     ),
 )

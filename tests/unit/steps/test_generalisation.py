@@ -3,8 +3,8 @@
 ``labels_for_generalisation.tsv`` holds labels as engines, libraries and scripts would write them,
 by their format strings and the names around those, with what they should say. Its first 354 were
 written before the forms were looked at; 350 of them were read right in every field, and no number
-wrong. The next 143 look for what those forms lack: 125 were right. Forms in general terms brought
-the rest.
+wrong. The next 143 and 115 look for what those forms lack: 125 and 102 were right. Forms in
+general terms brought the rest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_every_label_is_right_in_every_field() -> None:
     differing = [one for one in measures if one.measure in {"wrong_number", "differs"}]
     assert differing == []
     share = next(one for one in measures if one.measure == "labels")
-    assert (share.right_count or 0) >= 450
+    assert (share.right_count or 0) >= 600
 
 
 @pytest.mark.parametrize("form", FORMS.values())
