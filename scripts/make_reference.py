@@ -44,6 +44,8 @@ TABLES = (
     ("labels", "`classify`: one row per launch or group.", lambda: tables.schema_of(tables.LABELS)),
     ("resources", "Roofline times behind the labels.", lambda: tables.schema_of(tables.RESOURCES)),
     ("rooflines", "Rooflines by memory level.", lambda: tables.schema_of(tables.ROOFLINES)),
+    ("reports", "One row per report of a dataset; its other tables begin with `report_id` too.",
+     lambda: tables.schema_of(tables.REPORTS)),
     ("sweep", "`sweep` and `predict`: one row per family, phase and batch size.",
      lambda: tables.schema_of(tables.SWEEP)),
     ("sweep_trends", "`sweep`: one row per family and phase.",
