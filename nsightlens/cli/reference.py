@@ -40,10 +40,10 @@ _OUTPUT = """\
   existing file is replaced only with `--force`, and never if it is one of the reports. The suffix
   decides the format where `--format` does not: `.json`, `.csv`, `.md`, `.txt`; without a suffix it
   is the text table, and any other suffix is an error.
-- `export -o DATASET` adds to a dataset, all reports of the run in one step; `--force` replaces it, if
-  it holds nothing else: a folder with a file that no export wrote, with one of the reports, or above
-  the current folder stays as it is. Reports that it has from an export with other options are left
-  as they are, and the exit code is 6.
+- `export -o DATASET` adds to a dataset, all reports of the run in one step; `--force` replaces
+  it, if it holds nothing else: a folder with a file that no export wrote, with one of the reports,
+  or above the current folder stays as it is. Reports that it has from an export with other options
+  are left as they are, and the exit code is 6.
 - CSV follows RFC 4180 (CRLF line ends); a missing value is an empty cell.
 - Colours and progress are shown on a terminal only. `NO_COLOR` switches colours off, `FORCE_COLOR`
   switches them on, and `FORCE_COLOR=0` off.
