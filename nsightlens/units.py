@@ -162,7 +162,8 @@ def format_quantity(value: float | None, unit: str) -> str:
     if math.isinf(value):
         text, scaled_unit = ("inf" if value > 0 else "-inf"), unit
     elif unit == "%":
-        text, scaled_unit = f"{value:.1f}", unit
+        # What is rounded to zero has no minus.
+        text, scaled_unit = f"{round(value, 1) + 0.0:.1f}", unit
     elif unit == "ns":
         text, scaled_unit = _scale(value, _TIMES)
     elif unit in _SCALED:

@@ -17,6 +17,7 @@ __all__ = [
     "byte_count",
     "counted",
     "duration",
+    "fixed",
     "is_missing",
     "percent",
     "significant",
@@ -33,6 +34,24 @@ _BYTE_STEPS = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"))
 def is_missing(value: float | None) -> bool:
     """Return whether there is no number to show."""
     return value is None or math.isnan(value)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with so many decimals; what is rounded to zero has no minus.
+
+    Parameters
+    ----------
+    value
+        The number.
+    decimals
+        Digits after the point.
+
+    Examples
+    --------
+    >>> fixed(-0.004, 2), fixed(-0.006, 2)
+    ('0.00', '-0.01')
+    """
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def significant(value: float | None) -> str:
@@ -72,7 +91,7 @@ def percent(value: float | None) -> str:
         return "0"
     if 0 < value < 0.1:
         return "<0.1"
-    return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
+    return fixed(value, 0 if abs(value) >= 9.95 else 1)
 
 
 def whole_percent(value: float | None) -> str:
@@ -88,7 +107,7 @@ def whole_percent(value: float | None) -> str:
     if 0 < value < 1:
         return "<1 %"
     # All but a trace is not all: 100 % is said only where nothing else is there.
-    return ">99 %" if 99 < value < 100 else f"{value:.0f} %"
+    return ">99 %" if 99 < value < 100 else f"{fixed(value, 0)} %"
 
 
 def duration(nanoseconds: float | None) -> str:

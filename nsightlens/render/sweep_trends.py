@@ -60,18 +60,14 @@ def _slope(trend: Row, name: str, style: Style) -> str:
     slope, error = trend[f"{name}_slope"], trend[f"{name}_slope_stderr"]
     if slope is None:
         return ""
-    text = _hundredths(slope)
+    text = numbers.fixed(slope, 2)
     if error is not None:
         # An error of less than a hundredth is no error of zero.
-        text += f" {style.sign('±')} {_hundredths(error) if error >= 0.005 else '<0.01'}"
+        text += f" {style.sign('±')} {numbers.fixed(error, 2) if error >= 0.005 else '<0.01'}"
     low, high = trend[f"{name}_slope_min"], trend[f"{name}_slope_max"]
     if low is None or high is None or high - low <= _BENDS:
         return text
-    return f"{text}, {_hundredths(low)} to {_hundredths(high)} between neighbours"
-
-
-def _hundredths(slope: float) -> str:
-    return f"{slope:.2f}".replace("-0.00", "0.00")
+    return f"{text}, {numbers.fixed(low, 2)} to {numbers.fixed(high, 2)} between neighbours"
 
 
 def _flip(trend: Row, series: Series | None) -> str:

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from nsightlens.render import numbers
+from nsightlens.units import format_quantity
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,11 @@ def test_bytes_are_counted_in_decimal_units() -> None:
         "1.02 kB",
         "5.00 GB",
     ]
+
+
+def test_what_is_rounded_to_zero_has_no_minus() -> None:
+    """A slope of -1e-17 is no falling one."""
+    assert numbers.fixed(-1e-17, 2) == "0.00"
+    assert numbers.percent(-0.01) == "0.0"
+    assert numbers.whole_percent(-0.2) == "0 %"
+    assert format_quantity(-0.01, "%") == "0.0 %"
