@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Parts"]
 
-_ROW_GROUP_BYTES = 32 << 20
-"""[B] Of Arrow data in a row group: some hundred thousand rows of most tables."""
-_PIECES = 512
-"""Reports in a row group at most: each has dictionaries of its own until they are joined, and a
-small table takes more memory than its bytes."""
-_ALL_BYTES = 256 << 20
+_ROW_GROUP_BYTES = 16 << 20
+"""[B] Of Arrow data in a row group: tens of thousands of rows of a table."""
+_PIECES = 32
+"""Tables that are joined to one before they are many: each has dictionaries of its own until then,
+and a small table with many columns takes ten times the memory of its bytes."""
+_ALL_BYTES = 128 << 20
 """[B] Gathered in all tables together."""
 _DICTIONARY_BYTES = 8 << 20
 """[B] Of the distinct values of a column before Parquet writes them as they come: kernel names are
@@ -98,6 +98,7 @@ class _Part:
         self._table = table
         self._file = folder.joinpath(*path.split("/"))
         self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._pieces: list[pa.Table] = []
         self._gathered: list[pa.Table] = []
         self._row_count = 0
         self._schema = schema
@@ -112,16 +113,25 @@ class _Part:
     def append(self, rows: pa.Table) -> None:
         if not rows.num_rows:
             return
-        self._gathered.append(rows)
+        self._pieces.append(rows)
         self.gathered_bytes += rows.nbytes
-        if self.gathered_bytes >= _ROW_GROUP_BYTES or len(self._gathered) >= _PIECES:
+        if len(self._pieces) >= _PIECES:
+            self._join_pieces()
+        if self.gathered_bytes >= _ROW_GROUP_BYTES:
             self.flush()
 
+    def _join_pieces(self) -> None:
+        before = sum(piece.nbytes for piece in self._pieces)
+        joined = _joined(self._pieces)
+        self.gathered_bytes += joined.nbytes - before
+        self._gathered.append(joined)
+        self._pieces = []
+
     def flush(self) -> None:
-        if not self._gathered:
+        if not (self._pieces or self._gathered):
             return
-        joined = pa.concat_tables(self._gathered).unify_dictionaries().combine_chunks()
-        self._gathered, self.gathered_bytes = [], 0
+        joined = _joined([*self._gathered, *self._pieces])
+        self._pieces, self._gathered, self.gathered_bytes = [], [], 0
         self._writer.write_table(joined, row_group_size=joined.num_rows)
         self._row_count += joined.num_rows
 
@@ -139,3 +149,7 @@ class _Part:
         finally:
             # Else it would try once more when it is collected, and complain on stderr.
             self._writer.is_open = False
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
