@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nsightlens.models.config import StoredWeights
+from nsightlens.patterns import quoted
 
 __all__ = ["WEIGHT_BYTES", "Stored", "stored_weights"]
 
@@ -21,11 +22,23 @@ WEIGHT_BYTES: dict[str, float] = {
 }
 """[B] Bytes per element of a linear layer, by data type, with the scales that are usual."""
 
-_FLOATS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_FLOATS = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8",
+    "float8_e5m2": "fp8",
+}
+
+
+_QUANTISED = "quantization_config"
 
 
 class Stored(NamedTuple):
-    """What a configuration says of its weights: them, or why they are not known."""
+    """What a configuration says of its weights: them, or why they are not known.
+
+    The problem is one clause that begins with the key in question.
+    """
 
     weights: StoredWeights | None
     problem: str = ""
@@ -33,6 +46,9 @@ class Stored(NamedTuple):
 
 def stored_weights(config: dict[str, Any]) -> Stored:
     """Read how linear layers are stored: ``quantization_config``, else the type of the model.
+
+    The type is ``dtype``, which was called ``torch_dtype`` before transformers 4.56; where both are
+    there, ``dtype`` counts, as it does for transformers.
 
     Parameters
     ----------
@@ -52,20 +68,26 @@ def stored_weights(config: dict[str, Any]) -> Stored:
     >>> stored_weights({"quantization_config": quantised}).weights.dtype
     'int4'
     """
-    quantised = config.get("quantization_config")
-    if isinstance(quantised, dict):
-        return _quantised(quantised)
-    name = config.get("torch_dtype", config.get("dtype"))
+    quantised = config.get(_QUANTISED)
+    if quantised is not None:
+        found = _quantised(quantised)
+        return found._replace(problem=found.problem and f"{_QUANTISED} {found.problem}")
+    key = "dtype" if config.get("dtype") is not None else "torch_dtype"
+    name = config.get(key)
+    if name is None:
+        return Stored(None)
     dtype = _FLOATS.get(str(name).removeprefix("torch."))
     if dtype is None:
-        return Stored(None)
+        return Stored(None, f"{key} is {quoted(str(name))}, which is not known")
     return Stored(StoredWeights(dtype, WEIGHT_BYTES[dtype]))
 
 
-def _quantised(quantised: dict[str, Any]) -> Stored:
+def _quantised(quantised: Any) -> Stored:
+    if not isinstance(quantised, dict):
+        return Stored(None, f"is {quoted(str(quantised))}, and not an object with a quant_method")
     method = str(quantised.get("quant_method") or "").lower()
     if method not in _METHODS:
-        return Stored(None, f"has the quant_method {method!r}, which is not known")
+        return Stored(None, f"has the quant_method {quoted(method)}, which is not known")
     return _METHODS[method](quantised)
 
 

@@ -109,9 +109,9 @@ def _weights(model: ModelConfig, weight_dtype: str | None) -> StoredWeights:
         if model.weights_problem:
             raise ModelConfigError(
                 model.source,
-                f"quantization_config {model.weights_problem}",
+                model.weights_problem,
                 "Say how weights are stored: --weight-dtype.",
-                key="quantization_config",
+                key=model.weights_problem.partition(" ")[0],
             )
         return stored or StoredWeights(_DEFAULT, WEIGHT_BYTES[_DEFAULT])
     if stored is not None and stored.dtype == weight_dtype:
