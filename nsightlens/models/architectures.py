@@ -44,8 +44,14 @@ class Architecture(NamedTuple):
         empty where the architecture has none.
     has_sinks
         Attention has a learned sink per head.
+    has_latent
+        Attention is multi-head latent attention.
+    stated
+        Keys that must be there, although null in them means none. The code has numbers of one
+        model for them, which are as much a guess for another as its hidden size would be.
     defaults
-        What a key stands for that the configuration leaves out, as its publisher does.
+        What a key stands for that the configuration leaves out, by its class in transformers;
+        ``docs/models.md`` lists them. A null that is written stays.
     """
 
     has_gated_mlp: bool = True
@@ -64,14 +70,26 @@ class Architecture(NamedTuple):
     has_expert_bias: bool = False
     windows: str = ""
     has_sinks: bool = False
+    has_latent: bool = False
+    stated: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
 _LLAMA = Architecture(bias_keys=("attention_bias", "mlp_bias"), is_multi_head_by_default=True)
-_QWEN2 = Architecture(has_qkv_bias=True, windows="if_used")
-_QWEN3 = Architecture(bias_keys=("attention_bias", ""), has_qk_norm=True, windows="if_used")
-_GEMMA = Architecture(is_tied=True)
-_DEEPSEEK = Architecture(experts_key="n_routed_experts", is_multi_head_by_default=True)
+_QWEN2 = Architecture(has_qkv_bias=True, windows="if_used", defaults={"sliding_window": 4096})
+_QWEN3 = Architecture(
+    bias_keys=("attention_bias", ""),
+    has_qk_norm=True,
+    windows="if_used",
+    defaults={"sliding_window": 4096},
+)
+_GEMMA = Architecture(is_tied=True, defaults={"head_dim": 256})
+_DEEPSEEK = Architecture(
+    experts_key="n_routed_experts",
+    is_multi_head_by_default=True,
+    has_latent=True,
+    stated=("q_lora_rank", "n_shared_experts", "first_k_dense_replace"),
+)
 
 ARCHITECTURES: dict[str, Architecture] = {
     "opt": Architecture(
@@ -84,17 +102,21 @@ ARCHITECTURES: dict[str, Architecture] = {
         is_multi_head_by_default=True,
     ),
     "llama": _LLAMA,
-    "mistral": Architecture(windows="all"),
+    "mistral": Architecture(windows="all", defaults={"sliding_window": 4096}),
     "mixtral": Architecture(
         experts_key="num_local_experts", expert_size_key="intermediate_size", windows="all"
     ),
     "phi3": Architecture(is_multi_head_by_default=True, windows="all"),
     "qwen2": _QWEN2,
-    "qwen2_moe": _QWEN2._replace(experts_key="num_experts"),
-    "qwen3": _QWEN3,
+    "qwen2_moe": _QWEN2._replace(
+        experts_key="num_experts", stated=("shared_expert_intermediate_size",)
+    ),
+    "qwen3": _QWEN3._replace(defaults={"head_dim": 128, "sliding_window": 4096}),
     "qwen3_moe": _QWEN3._replace(experts_key="num_experts"),
     "gemma": _GEMMA,
-    "gemma2": _GEMMA._replace(norms_per_layer=4, windows="alternate"),
+    "gemma2": _GEMMA._replace(
+        norms_per_layer=4, windows="alternate", defaults={"head_dim": 256, "sliding_window": 4096}
+    ),
     # The published configurations of Gemma 3 with images leave out what is as in the 4B model.
     "gemma3_text": _GEMMA._replace(
         norms_per_layer=4,
@@ -120,6 +142,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         has_expert_bias=True,
         windows="alternate",
         has_sinks=True,
+        defaults={"head_dim": 64, "sliding_window": 128},
     ),
 }
 """By ``model_type``."""

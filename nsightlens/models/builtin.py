@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["BuiltIn", "builtin_model", "builtin_models", "folded_model_name"]
 
-_TEXTS = ("name", "aliases", "model_type", "more", "source")
+_TEXTS = ("name", "aliases", "model_type", "dtype", "more", "source")
 
 
 class BuiltIn(NamedTuple):
@@ -42,7 +42,7 @@ def builtin_models() -> tuple[BuiltIn, ...]:
 
 
 def _model(row: dict[str, str]) -> BuiltIn:
-    config: dict[str, Any] = {"model_type": row["model_type"]}
+    config: dict[str, Any] = {"model_type": row["model_type"], "dtype": row["dtype"]}
     for key, value in row.items():
         if key not in _TEXTS and value:
             config[key] = json.loads(value)

@@ -123,6 +123,8 @@ class ModelConfig:
         Width of the embedding, where it is not ``hidden_size``.
     position_count
         Rows of a learned table of positions; 0 with rotary positions.
+    longest_context
+        [token] Positions that the configuration speaks of; ``None`` where it does not.
     has_qkv_bias, has_output_bias, has_mlp_bias
         Products of attention's inputs, of its output and of the MLP add a bias.
     has_norm_bias
@@ -138,7 +140,8 @@ class ModelConfig:
     stored_weights
         How the checkpoint stores linear layers; ``None`` where the configuration does not say.
     weights_problem
-        Why ``stored_weights`` is ``None`` although the configuration speaks of it; else empty.
+        Why ``stored_weights`` is ``None`` although the configuration speaks of it: a clause that
+        begins with the key. Else empty.
     """
 
     name: str
@@ -159,6 +162,7 @@ class ModelConfig:
     windowed_layer_count: int = 0
     embedding_size: int | None = None
     position_count: int = 0
+    longest_context: int | None = None
     has_qkv_bias: bool = False
     has_output_bias: bool = False
     has_mlp_bias: bool = False

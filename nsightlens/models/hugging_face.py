@@ -47,7 +47,9 @@ def model_of(config: dict[str, Any], *, name: str, place: str, source: str) -> M
         raise _unknown_architecture(place, model_type)
     keys = _Keys({**known.defaults, **text}, place)
     heads = keys.count("num_attention_heads")
-    latent = _latent(keys) if "kv_lora_rank" in keys.config else None
+    for key in known.stated:
+        keys.must_state(key)
+    latent = _latent(keys) if known.has_latent else None
     layers = keys.count("num_hidden_layers", most=_MOST_LAYERS)
     kv_heads = _kv_heads(keys, known, heads)
     hidden = keys.count("hidden_size")
@@ -74,6 +76,7 @@ def model_of(config: dict[str, Any], *, name: str, place: str, source: str) -> M
         windowed_layer_count=windowed,
         embedding_size=_narrow(keys, hidden),
         position_count=_positions(keys, str(model_type)),
+        longest_context=keys.optional_count("max_position_embeddings") or None,
         has_qkv_bias=_has_biases(keys, known.has_qkv_bias) or attention_bias,
         has_output_bias=_has_biases(keys, known.has_output_bias) or attention_bias,
         has_mlp_bias=_has_biases(keys, known.has_mlp_bias) or mlp_bias,
@@ -130,6 +133,16 @@ class _Keys(NamedTuple):
                 f"A model of the type {self.config['model_type']} needs it: add it to the file.",
             )
         return self._whole(key, 1, most)
+
+    def must_state(self, key: str) -> None:
+        """Refuse a configuration without a key, whatever stands in it."""
+        if key not in self.config:
+            raise self.error(
+                key,
+                f"has no {key}",
+                f"A model of the type {self.config['model_type']} needs it: add it to the file, "
+                "with null where there is none.",
+            )
 
     def optional_count(self, key: str, absent: int = 0) -> int:
         """Return a number that may be missing or null."""
@@ -206,8 +219,6 @@ def _positions(keys: _Keys, model_type: str) -> int:
 
 
 def _latent(keys: _Keys) -> LatentAttention:
-    if "q_lora_rank" not in keys.config:
-        raise keys.error("q_lora_rank", "has no q_lora_rank", "Write null where there is none.")
     return LatentAttention(
         kv_rank=keys.count("kv_lora_rank"),
         rope_dim=keys.count("qk_rope_head_dim"),
@@ -243,10 +254,19 @@ def _experts(keys: _Keys, known: Architecture, layers: int) -> Experts | None:
 def _expert_layers(keys: _Keys, layers: int) -> int:
     """Count the layers with experts: those after the first dense ones, every n-th."""
     dense_first = keys.optional_count("first_k_dense_replace")
+    if dense_first > layers:
+        raise keys.error(
+            "first_k_dense_replace",
+            f"has {dense_first} dense layers before those with experts, and {layers} layers",
+            "first_k_dense_replace cannot be more than num_hidden_layers.",
+        )
     every = max(1, keys.optional_count("moe_layer_freq", 1))
     step = max(1, keys.optional_count("decoder_sparse_step", 1))
-    given = keys.config.get("mlp_only_layers")
-    dense = given if isinstance(given, list) else []
+    dense = keys.config.get("mlp_only_layers") or []
+    if not isinstance(dense, list):
+        advice = "It must be a list of the layers without experts."
+        problem = f"mlp_only_layers is {quoted(str(dense))}"
+        raise keys.error("mlp_only_layers", problem, advice)
     return sum(
         i >= dense_first and i % every == 0 and (i + 1) % step == 0 and i not in dense
         for i in range(layers)
@@ -264,7 +284,10 @@ def _windows(keys: _Keys, known: Architecture, layers: int) -> tuple[int | None,
 
 def _windowed_layers(keys: _Keys, kind: str, layers: int) -> int:
     types = keys.config.get("layer_types")
-    if isinstance(types, list):
+    if types is not None and not isinstance(types, list):
+        problem = f"layer_types is {quoted(str(types))}"
+        raise keys.error("layer_types", problem, "It must be a list, one kind per layer.")
+    if types is not None:
         strange = set(map(str, types)) - {"full_attention", "sliding_attention"}
         if strange or len(types) != layers:
             what = f"{min(strange)!r}" if strange else f"{len(types)} entries for {layers} layers"
