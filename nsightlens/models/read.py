@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from nsightlens.errors import ModelConfigError, UnknownModelError
-from nsightlens.models.builtin import builtin_model, builtin_models, folded_model_name
+from nsightlens.models.builtin import (
+    BuiltIn,
+    builtin_model,
+    builtin_models,
+    folded_model_name,
+)
 from nsightlens.models.config import ModelConfig
 from nsightlens.models.hugging_face import model_of
 from nsightlens.patterns import nearest, quoted
 
-__all__ = ["read_model"]
+__all__ = ["namesake", "read_model"]
 
 _FILE = "config.json"
 _LARGEST_BYTES = 16_000_000
@@ -26,10 +31,10 @@ def read_model(name_or_path: str | Path | ModelConfig) -> ModelConfig:
     Parameters
     ----------
     name_or_path
-        A built-in name such as ``llama-3-8b``, in upper or lower case, with or without its
-        publisher; or a ``config.json`` as Hugging Face writes it, or a folder that holds one. A
-        text that is both stands for the built-in model: write ``./`` in front of the file. A
-        `ModelConfig` is returned as it is.
+        A ``config.json`` as Hugging Face writes it, or a folder that holds one; else a built-in
+        name such as ``llama-3-8b``, in upper or lower case, with or without its publisher. What
+        exists wins over a name that reads the same; `namesake` tells that there was such a choice.
+        A text and a path that read the same are the same. A `ModelConfig` is returned as it is.
 
     Raises
     ------
@@ -46,24 +51,66 @@ def read_model(name_or_path: str | Path | ModelConfig) -> ModelConfig:
     """
     if isinstance(name_or_path, ModelConfig):
         return name_or_path
-    known = builtin_model(name_or_path) if isinstance(name_or_path, str) else None
-    if known is not None and not _is_written_as_path(str(name_or_path)):
+    text = str(name_or_path)
+    path = _file_of(text)
+    if path is not None:
+        return model_of(_content(path), name=_name_of(path), place=str(path), source=str(path))
+    known = None if _is_below_a_folder(text) else _built_in(text)
+    if known is not None:
         place = f"the built-in model {known.name}"
         return model_of(known.config, name=known.name, place=place, source=known.source)
-    path = Path(name_or_path)
-    # Not Path.exists, which raises for what cannot be the name of a file.
-    if not os.path.exists(path) or not str(name_or_path):  # noqa: PTH110
-        raise _unknown(str(name_or_path))
-    if path.is_dir():
-        path /= _FILE
-        if not path.is_file():
-            advice = "Name a folder of a model, or its config.json itself."
-            raise ModelConfigError(str(name_or_path), f"is a folder without {_FILE}", advice)
-    return model_of(_content(path), name=_name_of(path), place=str(path), source=str(path))
+    if not os.path.isdir(text):  # noqa: PTH112
+        raise _unknown(text)
+    advice = "Name a folder of a model, or its config.json itself."
+    raise ModelConfigError(text, f"is a folder without {_FILE}", advice)
 
 
-def _is_written_as_path(text: str) -> bool:
-    return text.endswith(".json") or text.startswith((".", "/", "~")) or "\\" in text
+def namesake(name_or_path: str | Path | ModelConfig) -> str | None:
+    """Return the built-in model that a file or folder hides, as `read_model` takes the file.
+
+    Parameters
+    ----------
+    name_or_path
+        As for `read_model`.
+
+    Returns
+    -------
+    str or None
+        Its name; ``None`` where there was nothing to choose.
+
+    Examples
+    --------
+    >>> namesake("llama-3-8b") is None  # no such file
+    True
+    """
+    if isinstance(name_or_path, ModelConfig) or _file_of(str(name_or_path)) is None:
+        return None
+    known = _built_in(str(name_or_path))
+    return None if known is None else known.name
+
+
+def _file_of(text: str) -> Path | None:
+    """Return the configuration that a text stands for, ``None`` where there is no such file."""
+    if not text:
+        return None
+    # Not the methods of Path, which raise for what cannot be the name of a file.
+    if os.path.isdir(text):  # noqa: PTH112
+        path = Path(text, _FILE)
+        return path if path.is_file() else None
+    return Path(text) if os.path.exists(text) else None  # noqa: PTH110
+
+
+def _built_in(text: str) -> BuiltIn | None:
+    """Return the model of a name, unless it is written as only a path is."""
+    name = text.replace(os.sep, "/")
+    if name.endswith(".json") or name.startswith((".", "/", "~")) or Path(text).is_absolute():
+        return None
+    return builtin_model(name)
+
+
+def _is_below_a_folder(text: str) -> bool:
+    """Say whether a text is a folder in another one: it was meant as such, whatever it lacks."""
+    return "/" in text.replace(os.sep, "/") and os.path.isdir(text)  # noqa: PTH112
 
 
 def _name_of(path: Path) -> str:

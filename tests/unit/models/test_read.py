@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,7 @@ from nsightlens.errors import ModelConfigError, UnknownModelError
 from nsightlens.models import builtin_models, parameter_count, read_model, step_work
 from nsightlens.models.architectures import ARCHITECTURES
 from nsightlens.models.hugging_face import model_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from nsightlens.models.read import namesake
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -138,15 +137,39 @@ def test_a_model_is_returned_as_it_is() -> None:
     assert read_model(model) is model
 
 
-def test_a_built_in_name_wins_over_a_folder_unless_it_is_written_as_a_path(
+@pytest.mark.parametrize("name", ["opt-125m", "models/opt-125m", "facebook/OPT-125M"])
+def test_a_folder_that_exists_wins_over_a_built_in_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Who names what lies there means it; which model was hidden can be asked."""
+    monkeypatch.chdir(tmp_path)
+    assert (read_model(name).architecture, namesake(name)) == ("opt", None)
+    Path(name).mkdir(parents=True)
+    written(Path(name), LLAMA)
+    for text in (name, Path(name)):
+        assert (read_model(text).architecture, namesake(text)) == ("llama", "opt-125m")
+    assert read_model(f"./{name}").architecture == "llama"
+    assert namesake(f"./{name}") is None
+
+
+def test_a_text_and_a_path_that_read_the_same_are_the_same_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same command means the same in every folder."""
-    (tmp_path / "opt-125m").mkdir()
-    written(tmp_path / "opt-125m", LLAMA)
     monkeypatch.chdir(tmp_path)
+    for name in ("opt-125m", "facebook/opt-125m"):
+        assert read_model(Path(name)) == read_model(name)
+
+
+def test_a_folder_that_is_no_model_hides_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of reports may have the name of the model; one below another is meant as a model."""
+    monkeypatch.chdir(tmp_path)
+    Path("opt-125m").mkdir()
+    Path("models/opt-125m").mkdir(parents=True)
     assert read_model("opt-125m").architecture == "opt"
-    assert read_model("./opt-125m").architecture == "llama"
+    with pytest.raises(ModelConfigError, match=r"is a folder without config\.json"):
+        read_model("models/opt-125m")
 
 
 def test_without_key_value_heads_llama_has_as_many_as_query_heads(tmp_path: Path) -> None:
@@ -243,10 +266,81 @@ def test_latent_attention_and_experts_are_read(tmp_path: Path) -> None:
     assert model.experts == read_model("deepseek-v3").experts
     assert model.dense_layer_count == 3
     assert parameter_count(model) == 671_026_419_200
-    with pytest.raises(ModelConfigError, match="has no q_lora_rank"):
-        read_model(written(tmp_path, without(DEEPSEEK, "q_lora_rank")))
-    with pytest.raises(ModelConfigError, match="has no v_head_dim"):
-        read_model(written(tmp_path, without(DEEPSEEK, "v_head_dim")))
+
+
+@pytest.mark.parametrize(
+    "key", ["kv_lora_rank", "q_lora_rank", "v_head_dim", "qk_rope_head_dim", "n_shared_experts",
+            "first_k_dense_replace", "n_routed_experts"],
+)  # fmt: skip
+def test_what_makes_a_deepseek_is_never_guessed(tmp_path: Path, key: str) -> None:
+    """Its class has numbers for these, but they are those of one model."""
+    with pytest.raises(ModelConfigError, match=f"has no {key}"):
+        read_model(written(tmp_path, without(DEEPSEEK, key)))
+
+
+def test_null_means_none_where_a_deepseek_may_lack_something(tmp_path: Path) -> None:
+    config = {**DEEPSEEK, "q_lora_rank": None, "n_shared_experts": None}
+    model = read_model(written(tmp_path, config))
+    assert model.latent is not None
+    assert model.latent.query_rank is None
+    assert model.experts is not None
+    assert model.experts.shared_intermediate_size == 0
+
+
+def test_there_are_no_more_dense_layers_than_layers(tmp_path: Path) -> None:
+    config = {**DEEPSEEK, "first_k_dense_replace": 62}
+    with pytest.raises(ModelConfigError, match=r"has 62 dense layers before .*, and 61 layers"):
+        read_model(written(tmp_path, config))
+
+
+@pytest.mark.parametrize(
+    ("model_type", "head_dim", "window"),
+    [
+        ("llama", 128, None),
+        ("mistral", 128, 4096),
+        ("phi3", 128, None),
+        ("qwen3", 128, None),
+        ("gemma", 256, None),
+        ("gemma2", 256, 4096),
+    ],
+)
+def test_a_key_that_is_left_out_is_what_the_architecture_takes_for_it(
+    tmp_path: Path, model_type: str, head_dim: int, window: int | None
+) -> None:
+    """The classes of transformers have these defaults, and docs/models.md lists them."""
+    config = {**LLAMA, "model_type": model_type, "num_key_value_heads": 8}
+    model = read_model(written(tmp_path, config))
+    assert (model.head_dim, model.window_token_count) == (head_dim, window)
+
+
+def test_a_qwen_with_experts_says_its_shared_one(tmp_path: Path) -> None:
+    config = {
+        **LLAMA,
+        "model_type": "qwen2_moe",
+        "num_key_value_heads": 8,
+        "num_experts": 16,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 768,
+    }
+    with pytest.raises(ModelConfigError, match="has no shared_expert_intermediate_size"):
+        read_model(written(tmp_path, config))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("layer_types", "full_attention"), ("mlp_only_layers", 3)]
+)
+def test_what_must_be_a_list_is_not_passed_over(tmp_path: Path, key: str, value: Any) -> None:
+    config = {
+        **LLAMA,
+        "model_type": "qwen3_moe",
+        "num_key_value_heads": 8,
+        "num_experts": 16,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 768,
+        key: value,
+    }
+    with pytest.raises(ModelConfigError, match=f"{key} is '{value}'"):
+        read_model(written(tmp_path, config))
 
 
 def test_a_model_that_takes_images_is_read_by_its_text_part(tmp_path: Path) -> None:
@@ -264,7 +358,7 @@ def test_a_model_that_takes_images_is_read_by_its_text_part(tmp_path: Path) -> N
     [
         ({"sliding_window": 4096}, 32),
         ({"sliding_window": None}, 0),
-        ({}, 0),
+        ({}, 32),
         ({"sliding_window": 4096, "layer_types": ["full_attention", "sliding_attention"] * 16}, 16),
     ],
 )
