@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pyarrow as pa
+
 
 def test_a_report_is_added_once(tmp_path: Path) -> None:
     """In a run as in a later one; a run that adds nothing leaves no trace."""
@@ -192,14 +194,34 @@ def test_memory_is_not_kept_for_reports_that_are_written(
     """Rows go to the disk when there are many, in one table or in all together."""
     from nsightlens.store import parts
 
-    for name, value in (("_PIECES", 4), ("_ALL_BYTES", 1)):
+    for name in ("_ROW_GROUP_BYTES", "_ALL_BYTES"):
         with monkeypatch.context() as patched:
-            patched.setattr(parts, name, value)
+            patched.setattr(parts, name, 1)
             ds = tmp_path / name
             write_reports(ds, range(12))
             (file,) = ds.glob("*/table=labels/**/*.parquet")
             assert pq.read_metadata(file).num_row_groups >= 3
             assert reports_in(ds) == list(range(12))
+
+
+def test_the_tables_of_many_reports_are_joined_until_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small one takes ten times the memory of its bytes; the rows stay what they are."""
+    from nsightlens.store import parts
+
+    held: list[int] = []
+    join = parts._joined
+
+    def noted(tables: list[pa.Table]) -> pa.Table:
+        held.append(len(tables))
+        return join(tables)
+
+    monkeypatch.setattr(parts, "_PIECES", 4)
+    monkeypatch.setattr(parts, "_joined", noted)
+    write_reports(tmp_path / "ds", range(18))
+    assert max(held) <= 6  # four joined ones and a rest of two
+    assert reports_in(tmp_path / "ds") == list(range(18))
 
 
 def test_a_run_on_very_many_gpus_keeps_them_apart(tmp_path: Path) -> None:
