@@ -203,6 +203,19 @@ def text_boxes(ax: Axes) -> list[tuple[str, Any]]:
     return found
 
 
+def covered_texts(boxes: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """Return the pairs of texts that cover one another."""
+    low = np.array([path.vertices.min(axis=0) for _, path in boxes])
+    high = np.array([path.vertices.max(axis=0) for _, path in boxes])
+    # Few of the thousands of pairs come near each other.
+    is_near = (low[:, None] < high[None]).all(axis=2) & (low[None] < high[:, None]).all(axis=2)
+    return [
+        (boxes[i][0], boxes[j][0])
+        for i, j in np.argwhere(np.triu(is_near, 1))
+        if boxes[i][1].intersects_path(boxes[j][1], filled=True)
+    ]
+
+
 def _labels_out_of_view(ax: Axes) -> list[Any]:
     """Return the texts of ticks beyond the limits: matplotlib has them and does not draw them."""
     found: list[Any] = []
