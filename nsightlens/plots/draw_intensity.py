@@ -92,12 +92,15 @@ def intensity(
     ridges = _ridges(data, shown)
     _set_height(sheet, np.concatenate([executed[rows], useful[rows]]), list(ridges))
     labels = [_draw_ridge(sheet, ridge, names) for ridge, names in ridges.items()]
-    sheet.legend_outside(_entries(sheet, data, shown, has_useful=bool((useful[rows] > 0).any())))
+    has_executed, has_useful = ((values[rows] > 0).any() for values in (executed, useful))
+    sheet.legend_outside(
+        _entries(sheet, data, shown, has_executed=has_executed, has_useful=has_useful)
+    )
     notes = [
         words.origin_note(data["origin"].to_pylist()),
         _explained(sheet, data, shown),
         *notes_of(data),
-        _missing(executed[rows]),
+        _missing(executed[rows]) if has_executed else "",
         hidden_note(data, hidden),
     ]
     name = words.title_of(data["device_name"][0].as_py(), data["phase"].to_pylist())
@@ -170,14 +173,10 @@ def _draw_ridge(sheet: Sheet, ridge: float, names: list[str]) -> LineLabel:
     return LineLabel((left, ridge), (right, ridge), texts, sheet.ink)
 
 
-def _entries(sheet: Sheet, data: pa.Table, shown: list[Series], *, has_useful: bool) -> list[Entry]:
+def _entries(
+    sheet: Sheet, data: pa.Table, shown: list[Series], *, has_executed: bool, has_useful: bool
+) -> list[Entry]:
     from matplotlib.lines import Line2D
-
-    slope, error, useful, useful_error = (
-        number_column(data, f"{what}intensity_slope{end}")
-        for what in ("", "useful_")
-        for end in ("", "_stderr")
-    )
 
     def mark(colour: str, marker: str, style: Any = "-") -> Line2D:
         return Line2D(
@@ -186,28 +185,51 @@ def _entries(sheet: Sheet, data: pa.Table, shown: list[Series], *, has_useful: b
             markeredgecolor="black",
         )  # fmt: skip
 
-    is_narrow = sheet.sizes.is_narrow
-    length = sheet.characters(0.26 if is_narrow else 0.25)
-    entries = []
-    for one in shown:
-        row = int(one.rows[0])
-        said = _slope(slope[row], error[row])
-        name = words.cut(one.name, length)
-        of_useful = _slope(useful[row], useful_error[row])
-        text = f"{name}: {said}" if is_narrow else f"{name}\nslope {said}"
-        if of_useful and of_useful != said and not is_narrow:
-            text += f"\nuseful {of_useful}"
-        entries.append(Entry(mark(one.look.colour, one.look.marker), text if said else name))
-    if has_useful:
+    texts = _series_texts(sheet, data, shown)
+    entries = [
+        Entry(mark(one.look.colour, one.look.marker), text)
+        for one, text in zip(shown, texts, strict=True)
+    ]
+    if has_executed:
         entries.append(Entry(mark(sheet.ink, ""), "executed"))
+    if has_useful:
         entries.append(Entry(mark(sheet.ink, "", (0, (3, 1.5))), "useful"))
     return entries
 
 
+def _series_texts(sheet: Sheet, data: pa.Table, shown: list[Series]) -> list[str]:
+    """Return the name of each family with its slopes, as far as there is room and they differ."""
+    is_narrow = sheet.sizes.is_narrow
+    length = sheet.characters(0.26 if is_narrow else 0.25)
+    found = []
+    for one in shown:
+        executed, useful = _slopes(data, one)
+        name = words.cut(one.name, length)
+        slope = executed or useful
+        if is_narrow:
+            found.append(f"{name}: {slope}" if slope else name)
+            continue
+        lines = [name, f"slope {slope}" if slope else ""]
+        lines.append(f"useful {useful}" if useful not in ("", slope) else "")
+        found.append("\n".join(filter(None, lines)))
+    return found
+
+
+def _slopes(data: pa.Table, one: Series) -> tuple[str, str]:
+    """Return the slopes of the executed and of the useful intensity; "" where not known."""
+    row = int(one.rows[0])
+    executed, useful = (
+        _slope(
+            *(number_column(data, f"{what}intensity_slope{end}")[row] for end in ("", "_stderr"))
+        )
+        for what in ("", "useful_")
+    )
+    return executed, useful
+
+
 def _explained(sheet: Sheet, data: pa.Table, shown: list[Series]) -> str:
     """Say what the numbers in the legend are, where there is no room beside them."""
-    slope = number_column(data, "intensity_slope")
-    has_slope = any(not np.isnan(slope[one.rows[0]]) for one in shown)
+    has_slope = any(any(_slopes(data, one)) for one in shown)
     return "In the legend: slope ± standard error." if sheet.sizes.is_narrow and has_slope else ""
 
 

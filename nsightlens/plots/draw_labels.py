@@ -160,7 +160,8 @@ def _entries(data: pa.Table, shown: Sequence[Series]) -> list[Entry]:
             strength, hatch = REGIME_LOOKS[regime]
             colour = tinted("#888888", strength)
             patch = Patch(facecolor=colour, hatch=hatch, edgecolor=_EDGE, linewidth=0.5)
-            entries.append(Entry(patch, regime.replace("_", " ")))
+            name = "regime unknown" if regime == "unknown" else regime.replace("_", " ")
+            entries.append(Entry(patch, name))
     return entries
 
 
@@ -178,6 +179,9 @@ def _kinds_of_text(data: pa.Table, cells: Sequence[_Cell]) -> list[tuple[dict[in
         name = limiter[i] or ""
         return "" if letters[i] == "?" else _RESOURCES.get(name, words.resource_words(name))
 
+    without = [(letters, ""), ({}, "")]
+    if np.isnan(percent[list(letters)]).all():
+        return without
     return [
         (
             {i: f"{letters[i]}\n{resource(i)} {number(i)}".strip() for i in letters},
@@ -191,8 +195,7 @@ def _kinds_of_text(data: pa.Table, cells: Sequence[_Cell]) -> list[tuple[dict[in
             {i: f"{letters[i]} {number(i)}".strip() for i in letters},
             "In a cell: the bound, and the limiter's percentage of peak.",
         ),
-        (letters, ""),
-        ({}, ""),
+        *without,
     ]
 
 

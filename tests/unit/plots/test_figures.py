@@ -180,6 +180,29 @@ def test_the_slope_and_the_ridge_points_are_written(swept: Sweep) -> None:
     assert ridges == pytest.approx([16.03, 170.96, 256.44], rel=1e-3)
 
 
+def test_without_executed_operations_the_useful_lines_and_slopes_are_shown() -> None:
+    """As of a prediction, which executes nothing."""
+    table = plotted.intensity_table(2)
+    for name in ("arithmetic_intensity_flop_per_byte", "intensity_slope"):
+        i = table.schema.get_field_index(name)
+        table = table.set_column(i, table.field(name), pa.nulls(table.num_rows, pa.float64()))
+    ax = plots.intensity(table)
+    assert all(len(line) == 0 for line in lines(ax, "nsightlens-executed"))
+    assert all(len(line) == 6 for line in lines(ax, "nsightlens-useful"))
+    assert legend(ax)[0].endswith("slope 0.50 ± 0.00")
+    assert legend(ax)[-1] == "useful"
+    assert "executed" not in [*legend(ax), note(ax)]
+
+
+def test_points_without_an_executed_intensity_are_counted() -> None:
+    table = plotted.intensity_table(1)
+    name = "arithmetic_intensity_flop_per_byte"
+    values = [None, *table[name].to_pylist()[1:]]
+    i = table.schema.get_field_index(name)
+    ax = plots.intensity(table.set_column(i, table.field(name), pa.array(values)))
+    assert "1 point of the lines shown has no executed intensity." in note(ax)
+
+
 def test_the_bars_of_shares_are_the_shares(swept: Sweep) -> None:
     ax = plots.shares(swept)
     for name in ("attention", "matmul", "other"):
@@ -246,6 +269,15 @@ def test_an_unknown_label_is_shown_as_such() -> None:
     texts = [text.get_text() for text in plotted.found_by_gid(ax, "nsightlens-cell-text")]
     assert [text.split("\n")[0] for text in texts] == ["M", "C", "?"]
     assert "? unknown" in legend(ax)
+
+
+def test_labels_without_numbers_have_letters_alone() -> None:
+    table = plotted.labels_table(1, [1, 2, 4])
+    i = table.schema.get_field_index("limiter_fraction")
+    ax = plots.labels(table.set_column(i, table.field(i), pa.nulls(3, pa.float64())))
+    texts = [text.get_text() for text in plotted.found_by_gid(ax, "nsightlens-cell-text")]
+    assert texts == ["M", "C", "?"]
+    assert "percentage" not in note(ax)
 
 
 # --- Stalls --------------------------------------------------------------------------------------
