@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsightlens.analysis import thresholds
-from nsightlens.analysis.usage import FLOP_RESOURCES, Usage
+from nsightlens.analysis.usage import FLOP_RESOURCES, INDEX, IS_COMPUTE, IS_MEMORY, TENSOR, Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_usage", "usage_of_sums"]
 
-_CEILINGS = ("compute_ceiling_ns", "memory_ceiling_ns")
+_SIDES = {"compute": IS_COMPUTE, "memory": IS_MEMORY}
 _COUNTING = ("flop_low_ns", "flop_high_ns", "flop_most_ns", "uncounted_flop")
 _DRAM = ("dram_ns", "dram_percent_ns")
 _OF_ALL = ("is_compute_complete", "is_memory_complete", "has_flop_counts", "is_dram_counted")
@@ -30,9 +30,10 @@ _OF_ALL = ("is_compute_complete", "is_memory_complete", "has_flop_counts", "is_d
 def add_usage(adder: Adder, usage: Usage) -> None:
     """Add the usage of launches up.
 
-    A side of a group is complete where it is in every launch; else its ceiling is the sum of the
-    ceilings, which is at least the ceiling of the sum. A launch without a ceiling adds all of its
-    duration to that of its group; a group of such launches alone has none either.
+    A side of a group is complete where it is in every launch: then its ceiling is that of the sums
+    of its parts. Else it is the sum of the ceilings, which is at least that: launches that are busy
+    with different parts have it too large. A launch without a ceiling adds all of its duration to
+    that of its group; a group of such launches alone has none either.
     """
     counts = ~np.isnan(usage.duration_ns)
     known = ~np.isnan(usage.time_ns)
@@ -46,8 +47,8 @@ def add_usage(adder: Adder, usage: Usage) -> None:
     adder.peak("peak_per_s", usage.peak_per_s, usage.work, usage.duration_ns)
     adder.most("peak_source", np.where(counts, usage.peak_source, np.int8(-1)))
     adder.any("is_peak_assumed", usage.is_peak_assumed & counts & (usage.work > 0))
-    for name in _CEILINGS:
-        _add_ceiling(adder, name, getattr(usage, name), usage.duration_ns)
+    for side in _SIDES:
+        _add_ceiling(adder, side, usage)
     _add_known(adder, "flop_ns", usage.flop_ns)
     for name in _COUNTING:
         values = getattr(usage, name)
@@ -78,8 +79,8 @@ def usage_of_sums(sums: Sums) -> Usage:
         peak_per_s=sums.peak("peak_per_s"),
         peak_source=sums.most["peak_source"],
         is_peak_assumed=sums.most["is_peak_assumed"],
-        compute_ceiling_ns=_ceiling(sums, "compute_ceiling_ns"),
-        memory_ceiling_ns=_ceiling(sums, "memory_ceiling_ns"),
+        compute_ceiling_ns=_ceiling(sums, "compute"),
+        memory_ceiling_ns=_ceiling(sums, "memory"),
         is_compute_complete=sums.all("is_compute_complete"),
         is_memory_complete=sums.all("is_memory_complete"),
         flop_ns=_known(sums, "flop_ns"),
@@ -108,16 +109,43 @@ def _known(sums: Sums, name: str) -> NDArray[np.float64]:
     return np.where(sums.most[f"has {name}"], sums.added[name], np.nan)
 
 
-def _add_ceiling(
-    adder: Adder, name: str, ceiling_ns: NDArray[np.float64], duration_ns: NDArray[np.float64]
-) -> None:
-    counts = ~np.isnan(duration_ns)
+def _add_ceiling(adder: Adder, side: str, usage: Usage) -> None:
+    ceiling_ns = getattr(usage, f"{side}_ceiling_ns")
+    counts = ~np.isnan(usage.duration_ns)
     is_open = ~np.isfinite(ceiling_ns)
     # Percentages a little above 100 are real: passes differ.
-    most = np.where(is_open, thresholds.CONTRADICTION * duration_ns, ceiling_ns)
-    adder.add(name, np.where(counts, most, 0.0))
-    adder.all(f"open {name}", is_open | ~counts)
+    most = np.where(is_open, thresholds.CONTRADICTION * usage.duration_ns, ceiling_ns)
+    adder.add(f"{side}_ceiling_ns", np.where(counts, most, 0.0))
+    adder.all(f"open {side}", is_open | ~counts)
+    # What may belong to the side besides its parts.
+    known = np.nan_to_num(usage.time_ns[_SIDES[side]]).max(axis=0)
+    adder.add(f"{side}_beside_parts_ns", np.where(counts, np.maximum(most - known, 0.0), 0.0))
 
 
-def _ceiling(sums: Sums, name: str) -> NDArray[np.float64]:
-    return np.where(sums.all(f"open {name}"), np.inf, sums.added[name])
+def _ceiling(sums: Sums, side: str) -> NDArray[np.float64]:
+    ceiling_ns = sums.added[f"{side}_ceiling_ns"]
+    busiest = _busiest_part(_known(sums, "time_ns"), side) + sums.added[f"{side}_beside_parts_ns"]
+    is_complete = sums.all(f"is_{side}_complete")
+    found = np.where(is_complete, np.minimum(ceiling_ns, busiest), ceiling_ns)
+    return np.where(sums.all(f"open {side}"), np.inf, found)
+
+
+def _busiest_part(time_ns: NDArray[np.float64], side: str) -> NDArray[np.float64]:
+    """Return the most that one part of a side can have been busy [ns]. Shape (n,).
+
+    Time of a part whose kind is not known counts for each kind that it can be of.
+    """
+    time = dict(zip(INDEX, np.nan_to_num(time_ns), strict=True))
+    busiest: NDArray[np.float64]
+    if side == "memory":
+        busiest = _largest(time, "dram", "l2", "l1") + time["memory"]
+        return busiest
+    tensor = _largest(time, *TENSOR) + time["tensor"]
+    shared = _largest(time, "fp32", "fp16", "integer") + time["fma"]
+    busiest = np.fmax(np.fmax(tensor, shared), _largest(time, "fp64", "xu", "issue")) + time["sm"]
+    return busiest
+
+
+def _largest(time: dict[str, NDArray[np.float64]], *names: str) -> NDArray[np.float64]:
+    largest: NDArray[np.float64] = np.max([time[name] for name in names], axis=0)
+    return largest

@@ -179,6 +179,21 @@ def test_the_ceiling_of_a_launch_may_be_too_low_to_matter() -> None:
     assert group["evidence"] == "throughput"
 
 
+def test_launches_busy_with_different_parts_of_a_side_do_not_hide_the_other_side() -> None:
+    """DRAM is busy in one and L1 in the other: neither for as long as FP32 is in both."""
+    (group,) = families(
+        counted(0.6, 0.5, 1e6, l1=5), counted(0.05, 0.5, 1e6, l1=60), counted(0.05, 0.1, 1e6, l1=5)
+    )
+    assert (group["bound"], group["limiter"]) == ("compute", "fp32")
+    assert group["limiter_fraction"] == pytest.approx(1.1 / 3)
+
+
+def test_parts_of_a_side_that_were_not_measured_in_one_launch_may_be_those_of_another() -> None:
+    """Of the second launch only maxima are known: its 60 % of memory may be DRAM."""
+    (group,) = families(counted(0.6, 0.5, 1e6), launch(aggregates(sm=50, memory=60)))
+    assert group["bound"] == "unknown"
+
+
 def test_percentages_of_a_group_are_means_over_its_duration() -> None:
     """80 % for 1 ms and 40 % for 3 ms are 50 %; what one launch lacks is left out."""
     (group,) = families(

@@ -187,3 +187,9 @@ def test_tables_of_a_sweep_become_data_frames(bundled: Sweep) -> None:
     assert len(bundled.to_pandas("steps")) == 10
     with pytest.raises(ValueError, match="rows, trends, steps"):
         bundled.to_pandas("row")  # type: ignore[arg-type]
+
+
+def test_whole_steps_have_a_bound_at_every_batch_size() -> None:
+    """Where all was counted, kernels of both sides in one step leave nothing open."""
+    steps = sweep(open_report(path("short_context"))).steps.to_pylist()
+    assert [step["bound"] for step in steps] == ["memory"] * 9 + ["compute"] * 2
