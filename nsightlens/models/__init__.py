@@ -11,6 +11,7 @@
   `nsightlens.models.streaming`: the formulas of each.
 - `nsightlens.models.bounds`: the KV cache, where it outweighs the weights, least time of a step.
 - `nsightlens.models.parallel`: the part of a model that one GPU of several holds.
+- `nsightlens.models.checks`: what no number that is given may be.
 """
 
 from __future__ import annotations

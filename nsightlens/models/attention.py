@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.models.checks import check_above_zero, check_counts
 from nsightlens.models.operation import OperationWork, linear
 from nsightlens.models.streaming import norm_work, streaming
 
@@ -290,6 +291,11 @@ def attention_intensity_flop_per_byte(
     query_length
         [token] Query tokens per sequence, more than one in speculative decoding.
 
+    Raises
+    ------
+    ValueError
+        A number is not above zero.
+
     Examples
     --------
     >>> from nsightlens.models import read_model
@@ -298,6 +304,8 @@ def attention_intensity_flop_per_byte(
     >>> round(attention_intensity_flop_per_byte(read_model("deepseek-v3")))
     242
     """
+    check_above_zero(kv_bytes=kv_bytes)
+    check_counts(query_length=query_length)
     if model.latent is not None:
         rank, rope = model.latent.kv_rank, model.latent.rope_dim
         per_element = (2 * rank + rope) / (rank + rope)

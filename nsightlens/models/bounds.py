@@ -2,13 +2,17 @@
 
 After the analytic model of "Mind the Memory Gap" (arXiv 2503.08311): P parameters of b_w bytes,
 kappa bytes of KV cache per token, B sequences of S tokens, a GPU with F FLOP/s and BW bytes/s.
+
+Every function raises ValueError for a number that is not finite or not above zero.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from nsightlens.models.attention import visible_pair_count
+from nsightlens.models.checks import check_above_zero, check_counts
 from nsightlens.models.mlp import expected_expert_count
 from nsightlens.models.parameters import (
     active_parameter_count,
@@ -50,6 +54,7 @@ def kv_bytes_per_token(model: ModelConfig, *, kv_bytes: float = 2.0) -> float:
     >>> kv_bytes_per_token(read_model("opt-1.3b"))
     196608.0
     """
+    check_above_zero(kv_bytes=kv_bytes)
     return kv_bytes * model.kv_elements_per_token
 
 
@@ -67,11 +72,12 @@ def kv_block_bytes(
     kv_bytes
         [B] Per element.
     """
+    check_counts(block_token_count=block_token_count)
     return block_token_count * kv_bytes_per_token(model, kv_bytes=kv_bytes)
 
 
 def kv_bytes_of_sequence(
-    model: ModelConfig, context_length: int, *, kv_bytes: float = 2.0
+    model: ModelConfig, context_length: float, *, kv_bytes: float = 2.0
 ) -> float:
     """Return the keys and values that a decode step reads of one sequence [B].
 
@@ -91,6 +97,7 @@ def kv_bytes_of_sequence(
     >>> kv_bytes_of_sequence(gemma, 8192) / kv_bytes_of_sequence(gemma, 4096)
     1.5
     """
+    check_above_zero(context_length=context_length)
     windowed, window = model.windowed_layer_count, model.window_token_count
     seen = context_length if window is None else min(context_length, window)
     tokens = (model.layer_count - windowed) * context_length + windowed * seen
@@ -118,6 +125,7 @@ def weights_bytes(
     >>> [round(weights_bytes(read_model("llama-3-8b"), weight_bytes=b) / 1e9, 1) for b in (2, 1)]
     [16.1, 9.1]
     """
+    check_above_zero(weight_bytes=weight_bytes, other_bytes=other_bytes)
     linear = linear_parameter_count(model)
     others = parameter_count(model) - linear
     return linear * weight_bytes + others * max(weight_bytes, other_bytes)
@@ -136,7 +144,7 @@ def _read_weights_bytes(model: ModelConfig, token_count: int, weight_bytes: floa
 
 
 def knee_batch_size(
-    model: ModelConfig, context_length: int, *, weight_bytes: float = 2.0, kv_bytes: float = 2.0
+    model: ModelConfig, context_length: float, *, weight_bytes: float = 2.0, kv_bytes: float = 2.0
 ) -> float:
     """Return the batch size at which a decode step reads as much cache as weights: B*.
 
@@ -189,6 +197,7 @@ def crossover_context_length(
     >>> [round(crossover_context_length(read_model(m), **h100)) for m in ("opt-1.3b", "llama-3-8b")]
     [45, 415]
     """
+    check_above_zero(flop_per_s=flop_per_s, bytes_per_s=bytes_per_s)
     kappa = kv_bytes_per_token(model, kv_bytes=kv_bytes)
     return 2.0 * active_parameter_count(model) * bytes_per_s / (flop_per_s * kappa)
 
@@ -233,6 +242,10 @@ def step_time_bound_s(
     >>> round(one * 1e3, 2)
     1.65
     """
+    check_counts(batch_size=batch_size, context_length=context_length)
+    check_above_zero(flop_per_s=flop_per_s, bytes_per_s=bytes_per_s)
+    if not 0.0 <= host_s < math.inf:
+        raise ValueError(f"host_s must be a finite number, zero or above, not {host_s!r}")
     weights = _read_weights_bytes(model, batch_size, weight_bytes)
     product_flop = 2.0 * active_parameter_count(model) * batch_size
     cache = batch_size * kv_bytes_of_sequence(model, context_length, kv_bytes=kv_bytes)
@@ -280,6 +293,7 @@ def largest_batch_size(
     int
         0 where the weights alone do not fit, or leave no room for a sequence.
     """
+    check_above_zero(memory_bytes=memory_bytes)
     room = memory_bytes - weights_bytes(model, weight_bytes=weight_bytes)
     of_one = kv_bytes_of_sequence(model, context_length, kv_bytes=kv_bytes)
     return max(0, int(room // of_one))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nsightlens.errors import FilterError
+from nsightlens.models.checks import check_counts
 
 if TYPE_CHECKING:
     from nsightlens.models.config import Experts, ModelConfig
@@ -32,6 +33,8 @@ def part_of_model(model: ModelConfig, gpu_count: int) -> ModelConfig:
     ------
     FilterError
         The heads or widths cannot be divided by it.
+    ValueError
+        It is no whole number above zero.
 
     Examples
     --------
@@ -40,6 +43,7 @@ def part_of_model(model: ModelConfig, gpu_count: int) -> ModelConfig:
     >>> part.head_count, part.kv_head_count
     (4, 1)
     """
+    check_counts(gpu_count=gpu_count)
     if gpu_count == 1:
         return model
     _check(model, gpu_count)

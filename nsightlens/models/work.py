@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from nsightlens.models.attention import attention_operations
+from nsightlens.models.checks import check_above_zero, check_counts
 from nsightlens.models.mlp import mlp_operations
 from nsightlens.models.operation import OperationWork, Step, linear
 from nsightlens.models.streaming import norm_work
@@ -12,9 +13,10 @@ from nsightlens.models.streaming import norm_work
 if TYPE_CHECKING:
     from nsightlens.models.config import ModelConfig
 
-__all__ = ["Phase", "phase_of", "step_work"]
+__all__ = ["Phase", "check_phase", "phase_of", "step_work"]
 
 Phase = Literal["decode", "prefill"]
+_PHASES = ("decode", "prefill")
 
 
 def phase_of(context_length: int, query_length: int) -> Phase:
@@ -26,6 +28,18 @@ def phase_of(context_length: int, query_length: int) -> Phase:
         [token] Keys and queries of a sequence.
     """
     return "prefill" if query_length == context_length > 1 else "decode"
+
+
+def check_phase(phase: str | None) -> None:
+    """Refuse what is no phase.
+
+    Raises
+    ------
+    ValueError
+        With those that there are.
+    """
+    if phase not in (None, *_PHASES):
+        raise ValueError(f"phase must be one of {', '.join(_PHASES)}, not {phase!r}")
 
 
 def step_work(
@@ -72,7 +86,7 @@ def step_work(
     Raises
     ------
     ValueError
-        A number is not above zero, or there are more queries than keys.
+        A number is not above zero, ``phase`` is not known, or there are more queries than keys.
 
     Notes
     -----
@@ -88,7 +102,16 @@ def step_work(
     >>> round(attention.flop / attention.bytes, 3)
     0.998
     """
-    _check(batch_size, context_length, query_length, (weight_bytes, kv_bytes, activation_bytes))
+    check_counts(batch_size=batch_size, context_length=context_length, query_length=query_length)
+    check_above_zero(
+        weight_bytes=weight_bytes, kv_bytes=kv_bytes, activation_bytes=activation_bytes
+    )
+    if query_length > context_length:
+        raise ValueError(
+            f"context_length {context_length} counts the {query_length} query tokens too: it "
+            "cannot be less"
+        )
+    check_phase(phase)
     chosen = phase or phase_of(context_length, query_length)
     step = Step(
         batch_size,
@@ -115,15 +138,6 @@ def step_work(
         *after[1:],
         *_exit(model, step),
     ]
-
-
-def _check(batch: int, context: int, query: int, sizes: tuple[float, float, float]) -> None:
-    if min(batch, context, query) < 1 or not all(size > 0 for size in sizes):
-        raise ValueError("sequences, tokens and bytes per element must be above zero")
-    if query > context:
-        raise ValueError(
-            f"context_length {context} counts the {query} query tokens too: it cannot be less"
-        )
 
 
 def _entrance(model: ModelConfig, step: Step) -> list[OperationWork]:

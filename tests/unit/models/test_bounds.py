@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from nsightlens.models import (
+    attention_intensity_flop_per_byte,
     builtin_models,
     crossover_context_length,
     knee_batch_size,
@@ -16,11 +18,15 @@ from nsightlens.models import (
     largest_batch_size,
     linear_parameter_count,
     parameter_count,
+    part_of_model,
     read_model,
     step_time_bound_s,
     step_work,
     weights_bytes,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 H100 = {"flop_per_s": 989.4e12, "bytes_per_s": 3.35e12}
 
@@ -129,3 +135,47 @@ def test_weights_in_one_size_are_parameters_times_bytes(name: str) -> None:
     model = read_model(name)
     assert weights_bytes(model) == 2 * parameter_count(model)
     assert 0 < linear_parameter_count(model) < parameter_count(model)
+
+
+@pytest.mark.parametrize("wrong", [0, -5, float("nan"), float("inf"), True, "8", None])
+@pytest.mark.parametrize(
+    ("function", "name", "others"),
+    [
+        (knee_batch_size, "context_length", {}),
+        (knee_batch_size, "kv_bytes", {"context_length": 500}),
+        (knee_batch_size, "weight_bytes", {"context_length": 500}),
+        (crossover_context_length, "flop_per_s", {"bytes_per_s": 3.35e12}),
+        (crossover_context_length, "bytes_per_s", {"flop_per_s": 989.4e12}),
+        (crossover_context_length, "kv_bytes", H100),
+        (kv_bytes_per_token, "kv_bytes", {}),
+        (kv_block_bytes, "block_token_count", {}),
+        (kv_bytes_of_sequence, "context_length", {}),
+        (weights_bytes, "other_bytes", {}),
+        (largest_batch_size, "memory_bytes", {"context_length": 500}),
+        (step_time_bound_s, "batch_size", {"context_length": 500, **H100}),
+        (step_time_bound_s, "flop_per_s", {**H100, "batch_size": 1, "context_length": 500}),
+        (attention_intensity_flop_per_byte, "query_length", {}),
+        (part_of_model, "gpu_count", {}),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_by_name(
+    function: Callable[..., object], name: str, others: dict[str, Any], wrong: Any
+) -> None:
+    """No division by zero, no negative knee, and no NaN that was computed from one."""
+    with pytest.raises(ValueError, match=f"^{name} must be a (whole|finite) number above zero, "):
+        function(read_model("opt-125m"), **{**others, name: wrong})
+
+
+def test_a_mean_context_need_be_no_whole_number() -> None:
+    model = read_model("opt-1.3b")
+    assert knee_batch_size(model, 499.5) > knee_batch_size(model, 500)
+    with pytest.raises(ValueError, match=r"^context_length must be no more than"):
+        knee_batch_size(model, 10**400)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf")])
+def test_the_host_cannot_take_less_than_no_time(wrong: float) -> None:
+    with pytest.raises(ValueError, match=r"^host_s must be a finite number"):
+        step_time_bound_s(
+            read_model("opt-125m"), batch_size=1, context_length=9, host_s=wrong, **H100
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -231,12 +233,28 @@ def test_the_cache_is_written_in_its_own_type() -> None:
         {"query_length": 101},
         {"weight_bytes": 0.0},
         {"kv_bytes": float("nan")},
+        {"activation_bytes": float("inf")},
+        {"batch_size": 1.5},
+        {"batch_size": True},
+        {"batch_size": 2**63},
+        {"context_length": 10**400},
+        {"phase": "verify"},
     ],
 )
-def test_a_step_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
-    step: dict[str, float] = {"batch_size": 1, "context_length": 100, **wrong}
-    with pytest.raises(ValueError, match=r"must be above zero|counts the"):
-        step_work(read_model("opt-125m"), **step)  # type: ignore[arg-type]
+def test_a_step_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    """The message names the number and says what is wanted."""
+    step: dict[str, Any] = {"batch_size": 1, "context_length": 100, **wrong}
+    with pytest.raises(ValueError, match=rf"{next(iter(wrong))} must be |counts the"):
+        step_work(read_model("opt-125m"), **step)
+
+
+def test_the_largest_step_is_one() -> None:
+    """What tables can hold can be computed with."""
+    most = 2**63 - 1
+    works = step_work(
+        read_model("deepseek-v3"), batch_size=most, context_length=most, query_length=most
+    )
+    assert all(math.isfinite(work.flop) and math.isfinite(work.bytes) for work in works)
 
 
 def test_a_model_of_any_sizes_can_be_built_by_hand() -> None:
