@@ -72,7 +72,7 @@ def _slope(trend: Row, name: str, style: Style) -> str:
 
 def _flip(trend: Row, series: Series | None) -> str:
     if trend["flip"] is None:
-        return ""
+        return _unknown_flip(trend)
     ridge = "the ridge point"
     if series is not None and series.ridge:
         ridge += f" of {series.ridge} FLOP/B"
@@ -90,6 +90,13 @@ def _flip(trend: Row, series: Series | None) -> str:
         details.append(f"first {name} beyond it: {measured}")
     details += _other_flips(trend)
     return " ".join(found) + (f" ({'; '.join(details)})" if details else "")
+
+
+def _unknown_flip(trend: Row) -> str:
+    """Say where the work that is needed passes the ridge point, if that alone is known."""
+    if not (details := _other_flips(trend)):
+        return ""
+    return f"where its operations pass the ridge point was not measured ({'; '.join(details)})"
 
 
 def _in_brackets(trend: Row) -> str:

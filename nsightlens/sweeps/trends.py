@@ -102,10 +102,17 @@ def _growth(series: Series, prefix: str, column: str) -> dict[str, Any]:
 
 
 def _flip(series: Series, batches: list[int]) -> dict[str, Any]:
-    """Return where the classical answer flips: for good, where it does so several times."""
-    flips = flips_of(series.texts("roofline_bound"), _SIDES)
+    """Return where the classical answer flips: for good, where it does so several times.
+
+    Where a batch size without an answer comes after the last flip, or no flip was seen, another may
+    be there.
+    """
+    sides = series.texts("roofline_bound")
+    flips = flips_of(sides, _SIDES)
     if flips is None:
         return {}
+    if not all(side in _SIDES for side in sides[flips[-1].after if flips else 0 :]):
+        return {"flip": "several"} if len(flips) > 1 else {}
     if not flips:
         return {"flip": "none"}
     last, ratio = flips[-1], series.number("bound_ratio")

@@ -103,7 +103,7 @@ SWEEP_TRENDS: tuple[Column, ...] = (
     real("useful_intensity_slope_max", "1", "largest slope between neighbours"),
     category("useful_intensity_growth", "see intensity_growth"),
     # Where the classical answer flips: bound_ratio passes 1.
-    category("flip", "memory_to_compute, compute_to_memory, several or none; null where fewer than two batch sizes have a classical answer"),
+    category("flip", "memory_to_compute, compute_to_memory, several or none; null where fewer than two batch sizes have a classical answer, or a batch size without one may hide a flip"),
     whole("flip_batch_size", "first measured batch size on the other side, for good"),
     real("flip_batch_size_interpolated", "", "where bound_ratio passes 1, on a line in log-log between its neighbours"),
     real("useful_flip_batch_size", "", "the same by the useful intensity against the ridge point"),

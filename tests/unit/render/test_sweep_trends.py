@@ -97,7 +97,7 @@ def test_a_family_that_stays_on_one_side_says_where_it_would_not() -> None:
 
 def test_a_flip_that_is_not_known_is_not_spoken_of() -> None:
     """Nothing is guessed."""
-    assert "ridge" not in _said(GEMM_TREND, flip=None)
+    assert "ridge" not in _said(ATTENTION_TREND, flip=None)
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,11 @@ def test_runs_between_both_ends_are_given_by_their_ends() -> None:
         "a at batch 1", "b at batch 2 to 4", "a at batch 8",
     ]  # fmt: skip
     assert runs_of([7], ["a"]) == ["a at batch 7"]
+
+
+def test_where_the_shapes_flip_is_said_without_a_measured_flip() -> None:
+    """The work that is needed does not depend on what was counted."""
+    said = _said(GEMM_TREND, flip=None, flip_batch_size=None, flip_batch_size_interpolated=None)
+    assert "one side" not in said
+    words = "where its operations pass the ridge point was not measured (without padding: 301;"
+    assert words in said

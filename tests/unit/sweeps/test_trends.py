@@ -58,6 +58,32 @@ def test_too_few_answers_are_null() -> None:
     assert trend(ridge(0.5), ridge(None, "unknown"))["flip"] is None
 
 
+def test_a_flip_that_an_unknown_answer_may_hide_is_not_denied() -> None:
+    """At any batch size where none was seen, and after the only one that was."""
+    low, high, unknown = ridge(0.5), ridge(2.0), ridge(None, "unknown")
+    for rows in ((unknown, low, low), (low, unknown, low), (low, low, unknown)):
+        assert trend(*rows)["flip"] is None
+    found = trend(low, high, unknown)
+    assert (found["flip"], found["flip_batch_size"]) == (None, None)
+    found = trend(low, high, low, unknown)
+    assert (found["flip"], found["flip_batch_size"]) == ("several", None)
+
+
+def test_an_unknown_answer_before_the_other_side_leaves_the_flip_known() -> None:
+    """The first batch size that is known to lie on the other side is that of the flip."""
+    found = trend(ridge(0.5), ridge(None, "unknown"), ridge(2.0))
+    assert (found["flip"], found["flip_batch_size"]) == ("memory_to_compute", 4)
+
+
+def test_shapes_say_where_they_flip_where_it_was_not_measured() -> None:
+    """The operations were counted at one batch size alone, which gives the ridge."""
+    useful = "useful_arithmetic_intensity_flop_per_byte"
+    rows = [{**ridge(None, "unknown"), useful: value} for value in (50.0, 100.0, 200.0)]
+    found = trend(*rows, ridge_point_flop_per_byte=100.0 * 2**0.5)
+    assert (found["flip"], found["flip_batch_size"]) == (None, None)
+    assert found["useful_flip_batch_size"] == pytest.approx(8**0.5)
+
+
 def test_several_flips_are_listed_in_a_note() -> None:
     """The last one counts: it is for good."""
     rows = (ridge(0.5), ridge(2.0), ridge(0.5), ridge(2.0))
