@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.models import part_of_model, phase_of, read_model, step_work
 from nsightlens.sweeps.model import Sweep
+from nsightlens.sweeps.predict_crossover import crossovers_of
 from nsightlens.sweeps.predict_dtypes import types_of
 from nsightlens.sweeps.predict_facts import facts_of
 from nsightlens.sweeps.predict_notes import notes_of
@@ -199,7 +200,7 @@ def prediction(
         by="kernel" if by == "operation" else by,
     )
     of_steps = predicted_steps(steps, place)
-    trends = trends_of(rows)
+    trends = trends_of(rows, crossovers_of(step_of, "kernel" if by == "operation" else by))
     sweep = Sweep(
         rows=rows,
         trends=trends,

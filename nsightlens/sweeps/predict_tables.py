@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens import tables
 from nsightlens.sweeps.components import COMPONENTS, component_of
+from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from nsightlens.sweeps.predict_dtypes import Types
     from nsightlens.sweeps.predict_peaks import PredictedPeaks
 
-__all__ = ["PredictedStep", "TimedWork", "predicted_rows", "predicted_steps", "timed"]
+__all__ = ["PredictedStep", "TimedWork", "grouped", "predicted_rows", "predicted_steps", "timed"]
 
 
 class TimedWork(NamedTuple):
@@ -135,12 +136,21 @@ def predicted_rows(
     rows = []
     for step in steps:
         total_ns = sum(work.duration_ns for work in step.works)
-        for work in _grouped(step.works, by):
+        for work in grouped(step.works, by):
             rows.append(_row(step, work, total_ns, place, peaks))  # noqa: PERF401 - reads better
     return _table(tables.SWEEP, rows)
 
 
-def _grouped(works: Sequence[TimedWork], by: str) -> list[TimedWork]:
+def grouped(works: Sequence[TimedWork], by: str) -> list[TimedWork]:
+    """Add the operations of a step up to those of its rows.
+
+    Parameters
+    ----------
+    works
+        Of the step.
+    by
+        As for `predicted_rows`.
+    """
     groups: dict[tuple[str | None, ...], list[TimedWork]] = {}
     for work in works:
         key = (work.family, work.subtype, work.operation if by == "kernel" else None)
@@ -169,6 +179,7 @@ def _row(
         "kernel": work.operation,
         "component": component_of(work.family),
         "batch_size": step.batch_size,
+        "fits_in_memory": step.fits_memory,
         "report_count": 0,
         "launch_count": work.launch_count,
         "failed_launch_count": 0,
@@ -193,10 +204,11 @@ def _row(
 
 def _reason(step: PredictedStep, work: TimedWork, ridge: float) -> str:
     side = "left" if work.bound == "memory" else "right"
+    intensity, ridge_point = (format_quantity(value, "FLOP/B") for value in (work.intensity, ridge))
+    dram, compute = (format_quantity(value, "ns") for value in (work.dram_ns, work.compute_ns))
     text = (
-        f"By its shapes: {work.intensity or 0.0:.3g} FLOP/B, {side} of the ridge point at "
-        f"{ridge:.3g}; DRAM needs {work.dram_ns / 1e3:.3g} us, "
-        f"{work.resource} {work.compute_ns / 1e3:.3g} us."
+        f"By its shapes: {intensity}, {side} of the ridge point at {ridge_point}; DRAM needs "
+        f"{dram}, {work.resource} {compute}."
     )
     return text + (" The batch does not fit in memory." if step.fits_memory is False else "")
 
@@ -220,6 +232,7 @@ def _step_row(step: PredictedStep, place: dict[str, Any]) -> dict[str, Any]:
         **place,
         "origin": "analytic",
         "batch_size": step.batch_size,
+        "fits_in_memory": step.fits_memory,
         "launch_count": whole.launch_count,
         "failed_launch_count": 0,
         "duration_ns": whole.duration_ns,

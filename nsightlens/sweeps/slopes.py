@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GROWTHS", "MARGIN", "Slope", "growth_of", "slope_of"]
+__all__ = ["GROWTHS", "MARGIN", "Slope", "growth_of", "growth_of_law", "slope_of"]
 
 MARGIN = 0.1
 """[1] A slope this close to 0 is flat, this close to 1 in proportion."""
@@ -111,6 +111,37 @@ def growth_of(slope: Slope) -> str | None:
     if math.isnan(slope.stderr):
         return None
     low, high = (slope.value + sign * _SIGMAS * slope.stderr for sign in (-1.0, 1.0))
+    return _growth_within(low, high)
+
+
+def growth_of_law(slope: Slope) -> str | None:
+    """Say how y follows x where every y is exact, so that the slope bends but does not scatter.
+
+    As `growth_of`, as far as one power law describes it. What that leaves open, for lack of points
+    or because the law bends, the smallest and the largest slope between neighbours say.
+
+    Returns
+    -------
+    str or None
+        One of `GROWTHS`; None where the slope is not known.
+
+    Examples
+    --------
+    >>> growth_of_law(Slope(0.85, math.nan, 0.85, 0.85)), growth_of_law(Slope(0.5, 0.3, 0.0, 1.0))
+    ('below_proportion', 'below_proportion')
+    """
+    growth = growth_of(slope)
+    if growth not in (None, "unclear") or math.isnan(slope.low):
+        return growth
+    return _growth_within(slope.low, slope.high, MARGIN)
+
+
+def _growth_within(low: float, high: float, slack: float = 0.0) -> str:
+    """Say what slopes from the lowest to the highest have in common.
+
+    Between flat and proportional they are ``below_proportion``, if they leave that range by no more
+    than the slack.
+    """
     if low >= -MARGIN and high <= MARGIN:
         return "flat"
     if low >= 1.0 - MARGIN and high <= 1.0 + MARGIN:
@@ -119,4 +150,4 @@ def growth_of(slope: Slope) -> str | None:
         return "falling"
     if low > 1.0:
         return "above_proportion"
-    return "below_proportion" if low > 0.0 and high < 1.0 else "unclear"
+    return "below_proportion" if low > -slack and high < 1.0 + slack else "unclear"

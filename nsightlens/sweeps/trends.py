@@ -11,27 +11,36 @@ from nsightlens import tables
 from nsightlens.analysis.thresholds import SATURATED
 from nsightlens.sweeps.crossover import analytic_crossing, crossing, flips_of, lasting_change
 from nsightlens.sweeps.series import SERIES_KEYS, series_of
-from nsightlens.sweeps.slopes import growth_of, slope_of
+from nsightlens.sweeps.slopes import growth_of, growth_of_law, slope_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from nsightlens.sweeps.series import Series
+    from nsightlens.sweeps.slopes import Slope
 
-__all__ = ["flip_notes", "trends_of"]
+__all__ = ["RowName", "flip_notes", "trends_of"]
+
+RowName = tuple[str | None, str | None, str | None]
+"""Family, subtype and kernel of a row."""
 
 _SIDES = ("memory", "compute")
 _INTENSITY = "arithmetic_intensity_flop_per_byte"
 
 
-def trends_of(rows: pa.Table) -> pa.Table:
+def trends_of(rows: pa.Table, crossovers: Mapping[RowName, float | None] | None = None) -> pa.Table:
     """Return the trend of every family of a table of rows.
 
     Parameters
     ----------
     rows
         With the schema of `nsightlens.tables.SWEEP`.
+    crossovers
+        Batch size at which the law of a row's family meets the ridge point, where the law itself is
+        at hand and need not be found from the rows; ``None`` where it never does.
 
     Returns
     -------
@@ -49,7 +58,7 @@ def trends_of(rows: pa.Table) -> pa.Table:
     >>> trends["flip"].to_pylist()[gemm], trends["flip_batch_size"].to_pylist()[gemm]
     ('memory_to_compute', 512)
     """
-    found = [_trend(one) for one in series_of(rows)]
+    found = [_trend(one, crossovers) for one in series_of(rows)]
     names = [column.name for column in tables.SWEEP_TRENDS]
     data = {name: [_known(one.get(name)) for one in found] for name in names}
     return tables.table_of(tables.schema_of(tables.SWEEP_TRENDS), data, len(found))
@@ -71,7 +80,7 @@ def flip_notes(rows: pa.Table) -> list[str]:
     return notes
 
 
-def _trend(series: Series) -> dict[str, Any]:
+def _trend(series: Series, crossovers: Mapping[RowName, float | None] | None) -> dict[str, Any]:
     durations = series.number("duration_ns")
     batches: list[int] = series.rows["batch_size"].to_pylist()
     return {
@@ -80,16 +89,19 @@ def _trend(series: Series) -> dict[str, Any]:
         "batch_size_min": batches[0] if batches else None,
         "batch_size_max": batches[-1] if batches else None,
         "duration_ns": np.nan if np.isnan(durations).all() else float(np.nansum(durations)),
-        **_growth(series, "", _INTENSITY),
-        **_growth(series, "useful_", f"useful_{_INTENSITY}"),
+        **_growth(series, "", _INTENSITY, growth_of),
+        **_growth(series, "useful_", f"useful_{_INTENSITY}", growth_of_law),
         **_flip(series, batches),
         **_by_shapes(series),
+        **_by_law(series, crossovers),
         "bound_flip_batch_size": _at(batches, lasting_change(series.texts("bound"), _SIDES)),
         **_saturation(series, batches),
     }
 
 
-def _growth(series: Series, prefix: str, column: str) -> dict[str, Any]:
+def _growth(
+    series: Series, prefix: str, column: str, growth: Callable[[Slope], str | None]
+) -> dict[str, Any]:
     slope = slope_of(series.batch, series.number(column))
     name = f"{prefix}intensity"
     return {
@@ -97,7 +109,7 @@ def _growth(series: Series, prefix: str, column: str) -> dict[str, Any]:
         f"{name}_slope_stderr": slope.stderr,
         f"{name}_slope_min": slope.low,
         f"{name}_slope_max": slope.high,
-        f"{name}_growth": growth_of(slope),
+        f"{name}_growth": growth(slope),
     }
 
 
@@ -119,6 +131,7 @@ def _flip(series: Series, batches: list[int]) -> dict[str, Any]:
     neighbours = [last.before, last.after]
     return {
         "flip": f"{last.side_before}_to_{last.side_after}" if len(flips) == 1 else "several",
+        "flip_batch_size_before": batches[last.before],
         "flip_batch_size": batches[last.after],
         "flip_batch_size_interpolated": _crossing(series.batch, ratio, neighbours),
     }
@@ -142,6 +155,18 @@ def _by_shapes(series: Series) -> dict[str, Any]:
         "analytic_flip_batch_size": (
             analytic_crossing(series.batch, intensity, float(known[-1])) if len(known) else None
         ),
+    }
+
+
+def _by_law(series: Series, crossovers: Mapping[RowName, float | None] | None) -> dict[str, Any]:
+    """Return the crossover of a law that is at hand: a line between batch sizes adds nothing."""
+    if crossovers is None:
+        return {}
+    key = series.key
+    return {
+        "flip_batch_size_interpolated": None,
+        "useful_flip_batch_size": None,
+        "analytic_flip_batch_size": crossovers.get((key["family"], key["subtype"], key["kernel"])),
     }
 
 

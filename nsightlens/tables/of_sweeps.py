@@ -25,6 +25,10 @@ _FAMILY = (
     category("component", "the paper's three classes: attention, matmul or other"),
 )
 _BATCH = whole("batch_size", "sequences in the step, real ones; null where nothing says so")
+_FITS = flag(
+    "fits_in_memory",
+    "weights and cache of the step fit in the memory of the GPU; null where origin is measured or the memory is not known",
+)
 
 SWEEP: tuple[Column, ...] = (
     _ORIGIN,
@@ -33,6 +37,7 @@ SWEEP: tuple[Column, ...] = (
     _BATCH,
     category("batch_source", "where the batch size came from, joined by '+': see labels"),
     whole("context_length", "KV tokens per sequence; null where it is not known or not one", "token"),
+    _FITS,
     count("report_count", "reports with launches in the row"),
     count("launch_count", "launches in the row"),
     count("failed_launch_count", "of these, launches that failed to be collected and are left out of sums"),
@@ -101,13 +106,14 @@ SWEEP_TRENDS: tuple[Column, ...] = (
     real("useful_intensity_slope_stderr", "1", "its standard error"),
     real("useful_intensity_slope_min", "1", "smallest slope between neighbours"),
     real("useful_intensity_slope_max", "1", "largest slope between neighbours"),
-    category("useful_intensity_growth", "see intensity_growth"),
+    category("useful_intensity_growth", "see intensity_growth; shapes have no error, so that where that leaves it open, the slopes between neighbours say it"),
     # Where the classical answer flips: bound_ratio passes 1.
     category("flip", "memory_to_compute, compute_to_memory, several or none; null where fewer than two batch sizes have a classical answer, or a batch size without one may hide a flip"),
-    whole("flip_batch_size", "first measured batch size on the other side, for good"),
-    real("flip_batch_size_interpolated", "", "where bound_ratio passes 1, on a line in log-log between its neighbours"),
+    whole("flip_batch_size_before", "last batch size before the flip, which lies between this and flip_batch_size"),
+    whole("flip_batch_size", "first batch size on the other side, for good"),
+    real("flip_batch_size_interpolated", "", "where bound_ratio passes 1, on a line in log-log between its neighbours; null where origin is analytic: the law is known between them"),
     real("useful_flip_batch_size", "", "the same by the useful intensity against the ridge point"),
-    real("analytic_flip_batch_size", "", "where the law of the useful intensity, 1 / AI = c / B + d, meets the ridge point, beyond the measured sizes too; null where it never does, or three batch sizes do not follow it to 1 %"),
+    real("analytic_flip_batch_size", "", "where the law of the useful intensity meets the ridge point, beyond the batch sizes of the rows too; where origin is analytic, the model solved for it; else 1 / AI = c / B + d, null where three batch sizes do not follow it to 1 %; null where it never does"),
     # The label of the limiter, which latency and caches enter as well.
     whole("bound_flip_batch_size", "first measured batch size from which on bound is another than at the smallest"),
     # Where DRAM is used up.
@@ -119,6 +125,7 @@ SWEEP_STEPS: tuple[Column, ...] = (
     _ORIGIN,
     *_PLACE,
     _BATCH,
+    _FITS,
     count("launch_count", "launches"),
     count("failed_launch_count", "of these, launches that failed to be collected"),
     real("duration_ns", "ns", "sum of the durations of kernels; host time is not in it"),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nsightlens.sweeps.slopes import GROWTHS, Slope, growth_of, slope_of
+from nsightlens.sweeps.slopes import GROWTHS, Slope, growth_of, growth_of_law, slope_of
 
 NONE = math.nan
 
@@ -81,3 +81,20 @@ def test_growth_is_said_only_where_the_error_allows_it(
     """Two standard errors to either side count."""
     assert growth in GROWTHS
     assert growth_of(Slope(value, stderr, NONE, NONE)) == growth
+
+
+@pytest.mark.parametrize(
+    ("slope", "growth"),
+    [
+        (Slope(0.97, 0.01, 0.6, 1.0), "proportional"),
+        (Slope(0.85, NONE, 0.85, 0.85), "below_proportion"),
+        (Slope(1.0, NONE, 0.99, 1.0), "proportional"),
+        (Slope(0.6, 0.3, 0.0, 1.0), "below_proportion"),
+        (Slope(-1e-17, NONE, -1e-17, -1e-17), "flat"),
+        (Slope(0.6, 0.3, -0.5, 1.5), "unclear"),
+        (Slope(NONE, NONE, NONE, NONE), None),
+    ],
+)
+def test_growth_of_a_law_is_left_open_by_no_error(slope: Slope, growth: str | None) -> None:
+    """Two points are enough, and a bend is no scatter."""
+    assert growth_of_law(slope) == growth
