@@ -9,6 +9,7 @@ from nsightlens.devices.products import folded_name
 from nsightlens.errors import UnknownDeviceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nsightlens.devices.ceilings import Ceilings
@@ -25,6 +26,9 @@ _RESOURCES = (
 )  # fmt: skip
 
 
+_SHOWN = 4
+
+
 class PredictedPeaks(NamedTuple):
     """What a GPU can do.
 
@@ -39,9 +43,11 @@ class PredictedPeaks(NamedTuple):
     memory_bytes
         [B] Size of its DRAM; ``None`` where it is not known.
     clock
-        The SM clock, in words.
+        The SM clock, in words, and which peaks are measured.
     source
         As in the column ``peak_source``.
+    warnings
+        What was noticed of the measured ceilings, one sentence each.
     """
 
     device_name: str
@@ -50,6 +56,7 @@ class PredictedPeaks(NamedTuple):
     memory_bytes: float | None
     clock: str
     source: str
+    warnings: tuple[str, ...] = ()
 
 
 def predicted_peaks(
@@ -91,20 +98,18 @@ def predicted_peaks(
     bandwidth = product.bandwidth_gb_per_s
     found = {"dram": None if bandwidth is None else bandwidth * 1e9, **rates}
     sources = {name: "named_device" for name, value in found.items() if value}
-    for one in overrides.ceilings:
-        if _is_of(one, product):
-            for name, value in one.peak_per_s.items():
-                if name in found and sources.get(name) != "measured_ceiling":
-                    found[name] = value * _scale(one, name, clocks)
-                    sources[name] = "measured_ceiling"
-    _check(product, found)
+    measured = _measured(product, overrides.ceilings, clocks)
+    found.update(measured)
+    sources.update(dict.fromkeys(measured, "measured_ceiling"))
+    _check(product, found, clock)
     return PredictedPeaks(
         device_name=product.driver_names[0],
         bytes_per_s=found["dram"] or 0.0,
         flop_per_s={name: value for name, value in found.items() if value and name != "dram"},
         memory_bytes=None if product.memory_gb is None else product.memory_gb * 2.0**30,
-        clock=_words(clocks, clock),
+        clock=_words(clocks, clock, [f"{name} measured" for name in measured], peaks),
         source="+".join(sorted(set(sources.values()))),
+        warnings=tuple(_unused(product, overrides.ceilings)),
     )
 
 
@@ -125,11 +130,45 @@ def _clocks_mhz(product: Product, clock: str) -> _Clocks:
     return _Clocks(tensor or product.boost_mhz, product.boost_mhz)
 
 
-def _words(clocks: _Clocks, clock: str) -> str:
-    if clock == "sheet":
-        return f"tensor cores at {clocks.tensor:g} MHz, as in the data sheet"
-    kind = "highest" if clock == "boost" else "base"
-    return f"SMs at {clocks.tensor:g} MHz, their {kind} clock"
+def _words(clocks: _Clocks, clock: str, measured: Sequence[str], file: str | Path | None) -> str:
+    found = []
+    if clocks.tensor is None:
+        found.append("SMs at a clock that is not known")
+    elif clock == "sheet":
+        # With a ceiling in its place the figure is not the data sheet's, only the clock is.
+        what = "the clock of" if measured else "as in"
+        found.append(f"tensor cores at {clocks.tensor:g} MHz, {what} the data sheet")
+    else:
+        kind = "highest" if clock == "boost" else "base"
+        found.append(f"SMs at {clocks.tensor:g} MHz, their {kind} clock")
+    if measured:
+        found.append(f"{', '.join(measured)} ({file})")
+    return "; ".join(found)
+
+
+def _measured(product: Product, ceilings: Iterable[Ceilings], clocks: _Clocks) -> dict[str, float]:
+    """Return the measured peaks of a product at the clocks; the first that fits wins."""
+    found: dict[str, float] = {}
+    for one in ceilings:
+        if _is_of(one, product):
+            for name, value in one.peak_per_s.items():
+                if name in ("dram", *_RESOURCES):
+                    found.setdefault(name, value * _scale(one, name, clocks))
+    return found
+
+
+def _unused(product: Product, ceilings: Sequence[Ceilings]) -> Iterator[str]:
+    """Say that none of the ceilings is one of the product, as `nsightlens.classify` says it."""
+    if not ceilings or any(_is_of(one, product) for one in ceilings):
+        return
+    # All are of one file, which the place of each begins with.
+    file = ceilings[0].place.rpartition(", ")[0]
+    wanted = " or ".join(one.device for one in ceilings[:_SHOWN])
+    wanted += " or others" if len(ceilings) > _SHOWN else ""
+    yield (
+        f"{file}: its ceilings are not used: the device that was named is {product.name!r}, not "
+        f"{wanted}."
+    )
 
 
 def _flop_per_s(product: Product, resource: str, clocks: _Clocks) -> float | None:
@@ -157,8 +196,13 @@ def _scale(ceilings: Ceilings, resource: str, clocks: _Clocks) -> float:
     return mhz * 1e6 / ceilings.sm_clock_hz
 
 
-def _check(product: Product, found: dict[str, float | None]) -> None:
+def _check(product: Product, found: Mapping[str, float | None], clock: str) -> None:
     lacking = [name for name in ("dram", "tensor_fp16", "fp32") if not found[name]]
+    if lacking and clock == "base" and product.base_mhz is None and product.boost_mhz is not None:
+        raise UnknownDeviceError(
+            f"the base clock of {product.name!r} is not known. "
+            "Take that of its data sheet: --clock sheet."
+        )
     if lacking:
         raise UnknownDeviceError(
             f"what {product.name!r} can do is not known well enough: there is no peak of "

@@ -68,8 +68,36 @@ def test_measured_ceilings_take_the_place_of_the_product(tmp_path: Path) -> None
     assert peaks.bytes_per_s == 3.05e12
     assert peaks.flop_per_s["tensor_fp16"] == pytest.approx(6e14)
     assert peaks.source == "measured_ceiling+named_device"
+    measured = f"dram measured, tensor_fp16 measured ({path})"
+    assert peaks.clock == f"tensor cores at 1830 MHz, the clock of the data sheet; {measured}"
+    assert peaks.warnings == ()
+    boost = predicted_peaks("H100 SXM5 80GB", peaks=path, clock="boost")
+    assert boost.clock == f"SMs at 1980 MHz, their highest clock; {measured}"
     other = predicted_peaks("H100 PCIe 80GB", peaks=path)
     assert other.source == "named_device"
+    assert other.clock.endswith("as in the data sheet")
+    (said,) = other.warnings
+    assert said == (
+        f"{path}: its ceilings are not used: the device that was named is 'H100 PCIe 80GB', not "
+        "'NVIDIA H100 80GB HBM3'."
+    )
+
+
+def test_ceilings_alone_are_enough_for_a_product_without_a_clock(tmp_path: Path) -> None:
+    path = tmp_path / "peaks.toml"
+    lines = CEILINGS.replace("H100 80GB HBM3", "H20") + "fp32 = 4e13\n"
+    path.write_text(lines, encoding="utf-8")
+    peaks = predicted_peaks("H20 96GB", clock="base", peaks=path)
+    assert peaks.flop_per_s["fp32"] == 4e13
+    assert peaks.clock.startswith("SMs at a clock that is not known; dram measured, ")
+
+
+def test_a_base_clock_that_is_not_known_is_the_cause_that_is_named() -> None:
+    with pytest.raises(
+        UnknownDeviceError, match=r"^the base clock of 'H20 96GB' is not known\..*--clock sheet\.$"
+    ):
+        predicted_peaks("H20 96GB", clock="base")
+    assert predicted_peaks("H20 96GB").flop_per_s["fp32"] > 0
 
 
 def test_a_product_of_which_too_little_is_known_is_refused() -> None:
