@@ -25,6 +25,8 @@ KV_BYTES: dict[str, float] = {
 }
 """[B] Bytes per element of the KV cache, by data type; scales are left out."""
 
+# Where the GPU lacks these, CUDA cores do the products: 16 bit would not hold the weights.
+_WIDE = "fp32"
 # Weights of 4 bit integers and mxfp4 are expanded to 16 bit, in which the product is done.
 _UNITS = {
     "fp32": "tensor_tf32",
@@ -52,6 +54,8 @@ class Types(NamedTuple):
         Unit of the products whose weights are ``weights``, and of all others and of attention.
     is_expanded
         The GPU has no unit for ``weights``: products are done in 16 bit.
+    is_said
+        The type of the weights was asked for, or the configuration says it.
     """
 
     weights: StoredWeights
@@ -60,12 +64,16 @@ class Types(NamedTuple):
     gemm_resource: str
     other_resource: str
     is_expanded: bool
+    is_said: bool
 
     def resource_of(self, work: OperationWork) -> str:
         """Return the unit that does the operations of a step's operation."""
         if work.family not in ("gemm", "attention"):
             return "fp32"
-        return self.gemm_resource if work.is_quantised else self.other_resource
+        # Whatever is kept in more bits than 16 is multiplied so, the last product too.
+        is_like_weights = work.is_quantised or self.weights.dtype == _WIDE
+        is_product = work.family == "gemm"
+        return self.gemm_resource if is_product and is_like_weights else self.other_resource
 
 
 def types_of(
@@ -97,10 +105,14 @@ def types_of(
             raise ValueError(f"the type must be one of {', '.join(known)}, not {name!r}")
     weights = _weights(model, weight_dtype)
     wanted = _UNITS.get(weights.dtype, _HALF)
-    unit = wanted if wanted in peaks.flop_per_s else _HALF
+    unit = wanted
+    if wanted not in peaks.flop_per_s:
+        unit = _WIDE if weights.dtype == _WIDE else _HALF
     half = "tensor_bf16" if weights.dtype == "bf16" and unit == "tensor_bf16" else _HALF
     kv = kv_dtype or _DEFAULT
-    return Types(weights, kv, KV_BYTES[kv], unit, half, is_expanded=unit != wanted)
+    is_said = weight_dtype is not None or model.stored_weights is not None
+    is_expanded = unit == _HALF != wanted
+    return Types(weights, kv, KV_BYTES[kv], unit, half, is_expanded, is_said)
 
 
 def _weights(model: ModelConfig, weight_dtype: str | None) -> StoredWeights:
@@ -116,5 +128,7 @@ def _weights(model: ModelConfig, weight_dtype: str | None) -> StoredWeights:
         return stored or StoredWeights(_DEFAULT, WEIGHT_BYTES[_DEFAULT])
     if stored is not None and stored.dtype == weight_dtype:
         return stored
-    only_experts = stored is not None and stored.only_experts
-    return StoredWeights(weight_dtype, WEIGHT_BYTES[weight_dtype], only_experts)
+    size = WEIGHT_BYTES[weight_dtype]
+    # In 16 bit or more there is nothing that experts alone have.
+    only_experts = stored is not None and stored.only_experts and size < WEIGHT_BYTES[_DEFAULT]
+    return StoredWeights(weight_dtype, size, only_experts)
