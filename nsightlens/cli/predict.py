@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.cli import arguments
 from nsightlens.cli.arguments import Once, name_of_file, positive
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+from nsightlens.cli.talk import say
 from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ _OPTIONS = (
     "kv_dtype", "tp", "clock",
 )  # fmt: skip
 """What the JSON repeats of the command line."""
-_LARGEST = 1_000_000
+LARGEST_BATCH_SIZE = 1_000_000
+LARGEST_CONTEXT = 1_000_000_000
+"""Those of `nsightlens.sweeps.predict_inputs`."""
 _MOST = 4096
+"""Batch sizes, and GPUs: more than anybody can mean."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +71,7 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
         action=Once,
         metavar="NAME",
         type=name_of_file,
-        help="built-in name such as llama-3-8b, or a config.json of Hugging Face, or its folder",
+        help="a config.json of Hugging Face, or its folder, or a built-in name such as llama-3-8b",
     )
     group.add_argument(
         "--list-models", action="store_true", help="list the built-in models and leave"
@@ -77,20 +81,20 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
         action=Once,
         metavar="LIST",
         type=batch_sizes,
-        help="such as 1,8,64; 1:512 stands for 1, 2, 4, ... 512",
+        help="such as 1,8,64; 1:100 stands for 1, 2, 4, ... 64 and 100",
     )
     group.add_argument(
         "--context",
         action=Once,
         metavar="TOKENS",
-        type=positive,
+        type=tokens,
         help="tokens that the last token of each sequence sees, its own included",
     )
     group.add_argument(
         "--query",
         action=Once,
         metavar="TOKENS",
-        type=positive,
+        type=tokens,
         help="query tokens of each sequence (default: 1; in a prefill the whole context)",
     )
     group.add_argument(
@@ -102,8 +106,8 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
         "--weight-dtype",
         metavar="TYPE",
         choices=WEIGHT_TYPES,
-        help=f"type of the weights: {', '.join(WEIGHT_TYPES)} (default: as the configuration says, "
-        "else fp16)",
+        help=f"type of the weights: {', '.join(WEIGHT_TYPES)} (default: as they were published or "
+        "the configuration says, else fp16)",
     )
     group.add_argument("--kv-dtype", choices=KV_TYPES, help="type of the KV cache (default: fp16)")
 
@@ -134,7 +138,7 @@ def _add_gpu(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tp",
         metavar="N",
-        type=positive,
+        type=gpus,
         default=1,
         help="GPUs that share the model by tensor parallelism; the tables are of one of them",
     )
@@ -143,10 +147,13 @@ def _add_gpu(parser: argparse.ArgumentParser) -> None:
 def batch_sizes(text: str) -> list[int]:
     """Return batch sizes from the command line, ascending.
 
+    ``A:B`` doubles from A on, and ends with B whatever comes before it: a range that was asked for
+    is covered.
+
     Examples
     --------
     >>> batch_sizes("1:16,24"), batch_sizes("3:20")
-    ([1, 2, 4, 8, 16, 24], [3, 6, 12])
+    ([1, 2, 4, 8, 16, 24], [3, 6, 12, 20])
     """
     found: set[int] = set()
     for word in text.split(","):
@@ -155,19 +162,35 @@ def batch_sizes(text: str) -> list[int]:
         high = _batch(last) if colon else low
         if high < low:
             raise argparse.ArgumentTypeError(f"{word}: {high} is less than {low}")
-        while low <= high:
+        while low < high:
             found.add(low)
             low *= 2
+        found.add(high)
     if len(found) > _MOST:
         raise argparse.ArgumentTypeError(f"{len(found)} batch sizes are more than {_MOST}")
     return sorted(found)
 
 
 def _batch(text: str) -> int:
-    batch = positive(text.strip())
-    if batch > _LARGEST:
-        raise argparse.ArgumentTypeError(f"{batch} is more than {_LARGEST}")
-    return batch
+    return _up_to(LARGEST_BATCH_SIZE, text.strip())
+
+
+def tokens(text: str) -> int:
+    """Return a number of tokens from the command line."""
+    return _up_to(LARGEST_CONTEXT, text)
+
+
+def gpus(text: str) -> int:
+    """Return a number of GPUs from the command line."""
+    return _up_to(_MOST, text)
+
+
+def _up_to(most: int, text: str) -> int:
+    number = positive(text)
+    if number > most:
+        # Of a number that is far too large nobody wants to see every digit.
+        raise argparse.ArgumentTypeError(f"{text:.20} is more than {most}")
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -181,7 +204,10 @@ def run(args: argparse.Namespace) -> int:
         raise FilterError(
             f"{', '.join(missing)} must be given. See the examples of nsightlens predict --help."
         )
-    write_result(args, _pieces(args, _prediction(args)))
+    found = _prediction(args)
+    for text in found.sweep.warnings:
+        say("warning", text)
+    write_result(args, _pieces(args, found))
     return 0
 
 
@@ -263,6 +289,8 @@ def _models(args: argparse.Namespace) -> Iterable[str]:
         GridColumn("parameters", [f"{parameter_count(one):,}" for one in models], 900, "right"),
         GridColumn("KV elements\na token", [f"{one.kv_elements_per_token:,}" for one in models],
                    800, "right"),
+        GridColumn("weights", [one.stored_weights.dtype if one.stored_weights else ""
+                               for one in models], 750),
         GridColumn("also", [", ".join(one.aliases) for one in known], 600, comfortable=12),
         GridColumn("source", [one.source for one in known], 700, comfortable=24, cut="end"),
     ]  # fmt: skip

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsightlens.models import part_of_model, phase_of, read_model, step_work
+from nsightlens.errors import PeaksWarning
+from nsightlens.models import part_of_model, read_model, step_work
+from nsightlens.models.read import namesake
 from nsightlens.sweeps.model import Sweep
 from nsightlens.sweeps.predict_crossover import crossovers_of
 from nsightlens.sweeps.predict_dtypes import types_of
 from nsightlens.sweeps.predict_facts import facts_of
+from nsightlens.sweeps.predict_inputs import steps_to_predict
 from nsightlens.sweeps.predict_notes import notes_of
 from nsightlens.sweeps.predict_peaks import predicted_peaks
 from nsightlens.sweeps.predict_tables import (
@@ -57,6 +61,8 @@ class Prediction(NamedTuple):
         ``decode`` or ``prefill``.
     gpu_count
         GPUs that share the model; the tables are of one of them.
+    namesake
+        Built-in model that the file of this one hides; see `nsightlens.models.read.namesake`.
     """
 
     sweep: Sweep
@@ -68,6 +74,7 @@ class Prediction(NamedTuple):
     query_length: int
     phase: Phase
     gpu_count: int
+    namesake: str | None = None
 
 
 def predict(
@@ -109,7 +116,12 @@ def predict(
     FilterError
         The model cannot be divided among so many GPUs.
     ValueError
-        A number is not above zero, or a word is not known.
+        A number is no whole one above zero or too large, or a word is not known.
+
+    Warns
+    -----
+    PeaksWarning
+        The file of measured ceilings has none of this GPU.
 
     Examples
     --------
@@ -118,7 +130,10 @@ def predict(
     >>> [row["bound"] for row in rows if row["family"] == "gemm"]
     ['memory', 'memory', 'memory', 'compute']
     """
-    return prediction(model, device, batch_sizes, context_length, **options).sweep
+    found = prediction(model, device, batch_sizes, context_length, **options)
+    for text in found.sweep.warnings:
+        warnings.warn(text, PeaksWarning, stacklevel=2)
+    return found.sweep
 
 
 def prediction(
@@ -136,7 +151,7 @@ def prediction(
     peaks: str | Path | None = None,
     by: str = "family",
 ) -> Prediction:
-    """Return a predicted sweep with what it was made from.
+    """Return a predicted sweep with what it was made from; what `predict` warns of is in it.
 
     Parameters
     ----------
@@ -148,7 +163,7 @@ def prediction(
         ``decode`` or ``prefill``; ``None`` for a decode, unless the queries are the whole context.
     weight_dtype
         Of linear layers, one of `nsightlens.models.WEIGHT_BYTES`; ``None`` for what the
-        configuration says, else 16 bit.
+        configuration says, of a built-in model the published type, else 16 bit.
     kv_dtype
         Of the cache, one of `nsightlens.sweeps.predict_dtypes.KV_BYTES`; ``None`` for 16 bit.
         Attention computes in 16 bit.
@@ -164,24 +179,20 @@ def prediction(
     """
     if by not in _BY:
         raise ValueError(f"by must be one of {', '.join(_BY)}, not {by!r}")
+    asked = steps_to_predict(batch_sizes, context_length, query_length, phase)
     whole = read_model(model)
     part = part_of_model(whole, gpu_count)
     gpu = predicted_peaks(device, clock=clock, peaks=peaks)
     types = types_of(whole, weight_dtype, kv_dtype, gpu)
-    if query_length is None:
-        query_length = context_length if phase == "prefill" else 1
-    phase = phase or phase_of(context_length, query_length)
-    if context_length < 1:
-        raise ValueError(f"context_length must be above zero, not {context_length}")
-    facts = facts_of(whole, part, types, gpu, context_length)
+    facts = facts_of(whole, part, types, gpu, asked.context_length)
 
     def step_of(batch_size: int) -> PredictedStep:
         works = step_work(
             part,
             batch_size=batch_size,
-            context_length=context_length,
-            query_length=query_length or 1,
-            phase=phase,
+            context_length=asked.context_length,
+            query_length=asked.query_length,
+            phase=asked.phase,
             weight_bytes=types.weights.bytes_per_element,
             kv_bytes=types.kv_bytes,
         )
@@ -189,13 +200,11 @@ def prediction(
         fits = None if most is None else batch_size <= most
         return PredictedStep(batch_size, fits, [timed(work, types, gpu) for work in works])
 
-    steps = [step_of(batch) for batch in sorted(set(batch_sizes))]
-    if not steps:
-        raise ValueError("there must be at least one batch size")
-    place = {"device_name": gpu.device_name, "phase": phase}
+    steps = [step_of(batch) for batch in asked.batch_sizes]
+    place = {"device_name": gpu.device_name, "phase": asked.phase}
     rows = predicted_rows(
         steps,
-        {**place, "context_length": context_length},
+        {**place, "context_length": asked.context_length},
         gpu,
         by="kernel" if by == "operation" else by,
     )
@@ -207,8 +216,7 @@ def prediction(
         steps=of_steps,
         verdict=verdict_of(rows, trends, of_steps),
         by="kernel" if by == "operation" else by,
+        warnings=gpu.warnings,
     )
-    found = Prediction(
-        sweep, whole, types, gpu, facts, context_length, query_length, phase, gpu_count
-    )
+    found = Prediction(sweep, whole, types, gpu, facts, *asked[1:], gpu_count, namesake(model))
     return found._replace(sweep=replace(sweep, notes=tuple(notes_of(found, steps))))

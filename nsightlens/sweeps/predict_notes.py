@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.models import WEIGHT_BYTES
 from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
@@ -35,12 +36,50 @@ def notes_of(prediction: Prediction, steps: Sequence[PredictedStep]) -> Iterator
     too_large = [step.batch_size for step in steps if step.fits_memory is False]
     if too_large:
         yield _too_large(prediction, too_large)
-    if prediction.types.is_expanded:
-        yield (
-            f"{prediction.peaks.device_name} has no unit for {prediction.types.weights.dtype}: "
-            "products are taken as done in 16 bit, with weights of their own size."
-        )
+    yield from _of_model(prediction)
+    yield from _of_weights(prediction)
+    yield from _of_context(prediction)
     yield from _assumptions(prediction)
+
+
+def _of_model(prediction: Prediction) -> Iterator[str]:
+    if prediction.namesake is not None:
+        yield (
+            f"The model was read from {prediction.model.source}. It is not the built-in "
+            f"{prediction.namesake}, whose name reads the same."
+        )
+
+
+def _of_weights(prediction: Prediction) -> Iterator[str]:
+    types, device = prediction.types, prediction.peaks.device_name
+    dtype = types.weights.dtype
+    if not types.is_said:
+        yield (
+            "The configuration does not say how weights are stored: they are taken as "
+            f"{dtype}. --weight-dtype says another type."
+        )
+    if dtype == "fp32" and types.gemm_resource == "fp32":
+        yield f"{device} has no tensor cores for fp32: its CUDA cores do the products."
+    elif dtype == "fp32":
+        yield "Products of fp32 weights are taken as done in TF32, which engines have to allow."
+    elif types.is_expanded and types.weights.bytes_per_element == WEIGHT_BYTES["fp16"]:
+        yield f"{device} has no unit for {dtype}: products are taken as done in fp16."
+    elif types.is_expanded:
+        yield (
+            f"{device} has no unit for {dtype}: products are taken as done in 16 bit, with "
+            "weights of their own size."
+        )
+
+
+def _of_context(prediction: Prediction) -> Iterator[str]:
+    model, context = prediction.model, prediction.context_length
+    if model.longest_context is not None and context > model.longest_context:
+        yield (
+            f"Context {context} is more than the {model.longest_context} positions that the "
+            f"configuration of {model.name} speaks of."
+        )
+    if prediction.facts.knee_batch_size < 1.0:
+        yield f"At context {context} the cache of one sequence outweighs the weights."
 
 
 def _too_large(prediction: Prediction, batches: Sequence[int]) -> str:

@@ -6,6 +6,7 @@ import argparse
 import csv
 import io
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -15,18 +16,29 @@ from nsightlens.cli import predict as command
 from nsightlens.models import WEIGHT_BYTES, builtin_models
 from nsightlens.render.json_schema import published
 from nsightlens.sweeps.predict_dtypes import KV_BYTES
+from nsightlens.sweeps.predict_inputs import LARGEST_BATCH_SIZE, LARGEST_CONTEXT
 from nsightlens.sweeps.predict_peaks import CLOCKS
 from nsightlens.tables import SWEEP
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from support.command import CommandLine
 
 OPT = (
     "predict", "--model", "opt-1.3b", "--device", "H100", "SXM5", "80GB", "--batch-sizes", "1:512",
     "--context", "500",
 )  # fmt: skip
+
+CEILINGS = """
+format = "nsightlens.peaks"
+version = 1
+
+[[device]]
+name = "NVIDIA L4"
+source = "copy kernels"
+
+[device.peak_per_s]
+dram = "3.05 TB/s"
+"""
 
 
 def test_the_text_begins_with_what_holds_at_every_batch_size(run: CommandLine) -> None:
@@ -94,7 +106,8 @@ def test_a_result_goes_to_a_file_once(run: CommandLine, tmp_path: Path) -> None:
 def test_the_models_are_listed(run: CommandLine) -> None:
     lines = run("predict", "--list-models", "--width", "160").out.splitlines()
     assert len(lines) == 2 + len(builtin_models())
-    assert any(line.startswith("deepseek-v3 ") and "671,026,419,200" in line for line in lines)
+    deepseek = next(line.split() for line in lines if line.startswith("deepseek-v3 "))
+    assert deepseek[1:4] == ["671,026,419,200", "35,136", "fp8"]
 
 
 @pytest.mark.parametrize(
@@ -104,6 +117,11 @@ def test_the_models_are_listed(run: CommandLine) -> None:
         ((*OPT[1:], "--model", "opt-125m"), "twice"),
         ((*OPT[1:], "--query", "501"), "--query 501 is more than --context 500"),
         ((*OPT[1:], "--tp", "3"), "cannot be divided among 3 GPUs"),
+        ((*OPT[1:], "--tp", "9" * 20), "is more than 4096"),
+        ((*OPT[1:-1], "9" * 20), f"argument --context: {'9' * 20} is more than 1000000000"),
+        ((*OPT[1:], "--query", "9" * 20), f"argument --query: {'9' * 20} is more than 1000000000"),
+        (("--batch-sizes", "1:1e9"), "'1e9' is not a whole number"),
+        (("--batch-sizes", "9" * 4000), f"{'9' * 20} is more than 1000000"),
         (("--list-models", "-f", "json"), "--list-models is written as table or markdown"),
     ],
 )
@@ -140,6 +158,8 @@ def test_a_configuration_that_lacks_a_key_is_a_usage_error(
         ("4,1,4", [1, 4]),
         ("1:512", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
         ("1:4, 100", [1, 2, 4, 100]),
+        ("3:100", [3, 6, 12, 24, 48, 96, 100]),
+        ("1:3,3", [1, 2, 3]),
         ("5:5", [5]),
     ],
 )
@@ -158,3 +178,52 @@ def test_the_choices_are_those_of_the_library() -> None:
     assert tuple(WEIGHT_BYTES) == command.WEIGHT_TYPES
     assert tuple(KV_BYTES) == command.KV_TYPES
     assert CLOCKS == command.CLOCKS
+    assert LARGEST_BATCH_SIZE == command.LARGEST_BATCH_SIZE
+    assert LARGEST_CONTEXT == command.LARGEST_CONTEXT
+
+
+def test_the_largest_step_is_predicted(run: CommandLine) -> None:
+    """Absurd, and still read as numbers: one sequence outweighs the weights."""
+    done = run(*OPT[:-3], "1000000", "--context", "1000000000", "--width", "200")
+    assert (done.code, done.err) == (0, "")
+    assert "the cache of one sequence outweighs the weights" in done.out
+
+
+def test_a_model_that_hides_a_built_in_one_is_said(
+    run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "models" / "opt-1.3b"
+    folder.mkdir(parents=True)
+    config = {
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 100,
+        "num_attention_heads": 1, "num_hidden_layers": 1,
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for name, is_said in (("models/opt-1.3b", True), ("./models/opt-1.3b", False)):
+        done = run("predict", "--model", name, *OPT[3:], "-f", "json")
+        answer = json.loads(done.out)
+        assert ("not the built-in opt-1.3b" in " ".join(answer["notes"])) == is_said
+        source = answer["source"]["prediction"]["model_source"]
+        assert source == str(Path("models", "opt-1.3b", "config.json"))
+
+
+def test_ceilings_of_another_gpu_are_said_on_stderr(run: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "peaks.toml"
+    path.write_text(CEILINGS, encoding="utf-8")
+    done = run(*OPT, "--peaks", str(path), "-f", "json")
+    assert done.code == 0
+    assert done.err == (
+        f"nsightlens: warning: {path}: its ceilings are not used: the device that was named is "
+        "'H100 SXM5 80GB', not 'NVIDIA L4'.\n"
+    )
+
+
+def test_the_peaks_say_what_is_measured_and_by_which_file(run: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "peaks.toml"
+    path.write_text(CEILINGS.replace("L4", "H100 80GB HBM3"), encoding="utf-8")
+    done = run(*OPT, "--peaks", str(path), "--width", "300")
+    assert done.err == ""
+    line = next(line for line in done.out.splitlines() if line.startswith("peaks "))
+    assert "DRAM 3.05 TB/s" in line
+    assert line.endswith(f"the clock of the data sheet; dram measured ({path})")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow.compute as pc
 import pytest
 
 from nsightlens import tables
-from nsightlens.errors import FilterError, ModelConfigError, UnknownDeviceError
+from nsightlens.errors import FilterError, ModelConfigError, PeaksWarning, UnknownDeviceError
 from nsightlens.models import read_model, step_time_bound_s, step_work
 from nsightlens.sweeps.predict import predict, prediction
 
@@ -238,7 +239,23 @@ def test_batch_sizes_are_taken_once_and_ascending() -> None:
         ({"gpu_count": 5}, FilterError),
         ({"batch_sizes": []}, ValueError),
         ({"batch_sizes": [0]}, ValueError),
+        ({"batch_sizes": [1, 1.5]}, ValueError),
+        ({"batch_sizes": [True]}, ValueError),
+        ({"batch_sizes": ["1"]}, ValueError),
+        ({"batch_sizes": "1,8"}, ValueError),
+        ({"batch_sizes": b"18"}, ValueError),
+        ({"batch_sizes": 8}, ValueError),
+        ({"batch_sizes": None}, ValueError),
+        ({"batch_sizes": [1, 10**7]}, ValueError),
         ({"context_length": 0}, ValueError),
+        ({"context_length": 10.5}, ValueError),
+        ({"context_length": 10**20}, ValueError),
+        ({"query_length": 0}, ValueError),
+        ({"query_length": 11}, ValueError),
+        ({"phase": "foo"}, ValueError),
+        ({"phase": ""}, ValueError),
+        ({"gpu_count": 0}, ValueError),
+        ({"gpu_count": 1.5}, ValueError),
         ({"by": "layer"}, ValueError),
         ({"clock": "turbo"}, ValueError),
         ({"weight_dtype": "fp7"}, ValueError),
@@ -251,3 +268,98 @@ def test_what_cannot_be_predicted_is_refused(
     arguments = {"device": H100, "batch_sizes": [1], "context_length": 10, **changed}
     with pytest.raises(error):
         predict("opt-125m", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("batch_sizes", "said"),
+    [
+        ("1,8", r"^batch_sizes must be whole numbers such as \[1, 8, 64\], not '1,8'$"),
+        (8, r"^batch_sizes must be whole numbers such as \[1, 8, 64\], not 8$"),
+        ([1, 1.5], r"^each of batch_sizes must be a whole number above zero, not 1\.5$"),
+        ([True], r"^each of batch_sizes must be a whole number above zero, not True$"),
+        ([10**7], r"^each of batch_sizes must be no more than 1000000, not 10000000$"),
+    ],
+)
+def test_what_is_no_batch_size_is_said(batch_sizes: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        predict("opt-125m", H100, batch_sizes, 10)
+
+
+def test_batch_sizes_may_be_those_of_numpy() -> None:
+    sweep = predict("opt-125m", H100, np.array([4, 1]), 10)
+    assert sweep.steps["batch_size"].to_pylist() == [1, 4]
+
+
+def test_a_built_in_model_has_its_published_weights() -> None:
+    """That of DeepSeek-V3 is FP8, that of GPT-OSS's experts MXFP4; another can be asked for."""
+    deepseek, oss = (prediction(name, "B200", [1], 10) for name in ("deepseek-v3", "gpt-oss-20b"))
+    assert (deepseek.types.weights.dtype, deepseek.types.gemm_resource) == ("fp8", "tensor_fp8")
+    assert deepseek.facts.weights_bytes == pytest.approx(673e9, rel=0.01)
+    assert (oss.types.weights.dtype, oss.types.weights.only_experts) == ("mxfp4", True)
+    assert oss.facts.weights_bytes == pytest.approx(13.8e9, rel=0.01)
+    wide = prediction("gpt-oss-20b", "B200", [1], 10, weight_dtype="bf16")
+    assert (wide.types.weights.dtype, wide.types.weights.only_experts) == ("bf16", False)
+    assert wide.facts.weights_bytes == pytest.approx(41.8e9, rel=0.01)
+
+
+def test_what_a_configuration_does_not_say_of_its_weights_is_said(tmp_path: Path) -> None:
+    config = {
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 100,
+        "num_attention_heads": 1, "num_hidden_layers": 1,
+    }  # fmt: skip
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    said = "does not say how weights are stored: they are taken as fp16"
+    assert said in " ".join(predict(path, H100, [1], 10).notes)
+    assert said not in " ".join(predict(path, H100, [1], 10, weight_dtype="fp16").notes)
+    config["torch_dtype"] = "posit16"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelConfigError, match=r"torch_dtype is 'posit16'.*--weight-dtype") as lost:
+        predict(path, H100, [1], 10)
+    assert lost.value.key == "torch_dtype"
+
+
+@pytest.mark.parametrize(
+    ("device", "unit", "said"),
+    [
+        ("V100 SXM2 16GB", "fp32", "no tensor cores for fp32: its CUDA cores do the products"),
+        ("T4", "fp32", "no tensor cores for fp32: its CUDA cores do the products"),
+        ("A100 SXM4 80GB", "tensor_tf32", "done in TF32, which engines have to allow"),
+    ],
+)
+def test_weights_of_32_bit_are_multiplied_as_such(device: str, unit: str, said: str) -> None:
+    """A tensor core for 16 bit would not hold them; the last product has them too."""
+    found = prediction("opt-1.3b", device, [512], 100, weight_dtype="fp32", by="operation")
+    assert found.types.gemm_resource == unit
+    assert said in " ".join(found.sweep.notes)
+    rows = {row["kernel"]: row for row in found.sweep.rows.to_pylist()}
+    for name in ("qkv_proj", "fc1", "lm_head"):
+        assert rows[name]["peak_flop_per_s"] == pytest.approx(found.peaks.flop_per_s[unit]), name
+    half = found.peaks.flop_per_s["tensor_fp16"]
+    assert rows["attention"]["peak_flop_per_s"] == pytest.approx(half)
+
+
+def test_a_type_of_16_bit_that_a_gpu_lacks_is_said() -> None:
+    notes = " ".join(predict("llama-3-8b", "T4", [1], 100).notes)
+    assert "T4 has no unit for bf16: products are taken as done in fp16." in notes
+
+
+def test_a_context_beyond_the_positions_of_a_model_is_said() -> None:
+    beyond, within = (" ".join(predict("opt-1.3b", H100, [1], n).notes) for n in (2049, 2048))
+    assert "Context 2049 is more than the 2048 positions that the configuration of opt" in beyond
+    assert "positions" not in within
+
+
+def test_ceilings_of_another_gpu_are_warned_of(tmp_path: Path) -> None:
+    """As classify does; what is not used says nothing of the peaks."""
+    path = tmp_path / "peaks.toml"
+    path.write_text(
+        'format = "nsightlens.peaks"\nversion = 1\n[[device]]\nname = "NVIDIA L4"\n'
+        'source = "copy kernels"\n[device.peak_per_s]\ndram = 2.5e11\n',
+        encoding="utf-8",
+    )
+    with pytest.warns(PeaksWarning, match="its ceilings are not used: .*, not 'NVIDIA L4'"):
+        other = predict("opt-125m", H100, [1], 10, peaks=path)
+    assert set(other.rows["peak_source"].to_pylist()) == {"named_device"}
+    own = predict("opt-125m", "L4", [1], 10, peaks=path)
+    assert set(own.rows["peak_bytes_per_s"].to_pylist()) == {2.5e11}
