@@ -96,9 +96,12 @@ sanitize: $(SANITIZED) $(VENV)/.test
 
 # The oldest numpy and pyarrow that pyproject.toml promises (they exist up to Python 3.11), and the
 # pure-Python scanner, which must pass the same tests as the compiled one.
-oldest: pyproject.toml
+.venv-oldest/.made: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "numpy==1.24.*" "pyarrow==14.*" -e ".[test]"
+	@touch $@
+
+oldest: .venv-oldest/.made
 	NSIGHTLENS_SCANNER=python .venv-oldest/bin/python -m pytest -q tests/unit tests/integration
 
 # NVIDIA's own reader is the peer: proprietary, optional, and left out where it cannot be installed.
