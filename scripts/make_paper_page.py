@@ -317,8 +317,10 @@ def values_of(facts: Path) -> dict[str, str]:
         "floor_ms": f"{floor_ms:.2f}",
         "per_sequence_us": f"{1e3 * per_sequence_ms:.1f}",
         "per_sequence_pct": f"{100 * of_one / (per_sequence_ms * 1e-3) / BYTES_PER_S:.0f}",
-        "matmul_pct_1": f"{opt[1].matmul_pct:.0f}",
-        "matmul_pct_2_llama": f"{llama[2].matmul_pct:.0f}",
+        "over_peak_opt": over_peak(opt),
+        "over_peak_llama": over_peak(llama),
+        "matmul_pct_most": f"{max(one.matmul_pct for one in opt.values()):.0f}",
+        "matmul_pct_most_llama": f"{max(one.matmul_pct for one in llama.values()):.0f}",
         "matmul_pct_1_llama": f"{llama[1].matmul_pct:.0f}",
         "other_1_llama": f"{llama_share[1]['other_pct']:.1f}",
         "other_2_llama": f"{llama_share[2]['other_pct']:.1f}",
@@ -348,6 +350,16 @@ def values_of(facts: Path) -> dict[str, str]:
         "dram_table": dram_table(facts, opt),
     }
     return {**numbers, **tables}
+
+
+def over_peak(by_batch: Mapping[int, Implied]) -> str:
+    """Return the batch sizes whose weights came faster than DRAM delivers, such as ``2 to 16``."""
+    batches = list(by_batch)
+    over = [batch for batch, one in by_batch.items() if one.matmul_pct > 100]
+    first = batches.index(over[0])
+    if over != batches[first : first + len(over)]:
+        raise ValueError(f"the batch sizes {over} are no range")
+    return f"{over[0]} to {over[-1]}"
 
 
 def misfiled(

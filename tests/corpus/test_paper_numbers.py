@@ -170,6 +170,8 @@ def test_what_the_page_says_of_misfiled_kernels_holds(facts: Path, script: Modul
         impossible = {batch for batch, one in rates.items() if one.matmul_pct > 100}
         swollen = {batch for batch, one in share.items() if one["other_pct"] > 20}
         assert impossible == swollen
+        first, last = map(int, script.over_peak(rates).split(" to "))
+        assert impossible == {batch for batch in rates if first <= batch <= last}
     llama, llama_share = script.implied(facts, "llama-2-7b"), script.shares(facts, "llama-2-7b")
     _, rate = script.misfiled(llama, llama_share)
     assert rate == pytest.approx(llama[1].matmul_pct, rel=0.02)
