@@ -5,7 +5,8 @@
 - `nsightlens.sweeps.part`: sums over the launches of a report, which add up to those of many.
 - `nsightlens.sweeps.rows`, `nsightlens.sweeps.trends`, `nsightlens.sweeps.steps`: its tables.
 - `nsightlens.sweeps.needed`, `nsightlens.sweeps.needed_by_model`, `nsightlens.sweeps.expectation`:
-  what the shapes need, beside what was measured.
+  what the shapes need, beside what was measured; `nsightlens.sweeps.model_fit`: whether a model can
+  be the one that ran.
 - `nsightlens.sweeps.series`, `nsightlens.sweeps.slopes`, `nsightlens.sweeps.crossover`: along the
   batch size: how a number grows, and where a family passes the ridge.
 - `nsightlens.sweeps.verdict`, `nsightlens.sweeps.verdict_evidence`,

@@ -34,9 +34,19 @@ _TILES = (8, 16, 32, 64, 128, 256)
 _TILE_MATCH = 0.05
 """[1] Relative: so close to the padding of a tile, the padding is taken to be that of the tile."""
 
+_QUERY_TILE, _KEY_TILE = 128, 256
+"""The largest tiles of attention kernels, in query rows and in keys (FlashAttention-2 and -3)."""
+
+_SAME_FACTOR = 1.25
+"""[1] Operations and bytes that are off by factors this close are taken to be off by one."""
+
 
 def expectation_columns(
-    work: Work, needed: Needed, padding: Padding, keys: pa.Table
+    work: Work,
+    needed: Needed,
+    padding: Padding,
+    keys: pa.Table,
+    context: NDArray[np.float64],
 ) -> dict[str, Any]:
     """Return the columns of the work that shapes need, and how the measured one lies to it.
 
@@ -50,6 +60,8 @@ def expectation_columns(
         Both, of the launches whose annotation says what they need.
     keys
         What the rows are.
+    context
+        [token] KV tokens per sequence; NaN where it is not known or not one.
     """
     by_launch = padding.ratios()
     executed = _first(by_launch["executed_per_useful_flop"], quotient(work.flop, needed.flop))
@@ -68,7 +80,7 @@ def expectation_columns(
         "expectation": choose(
             np.where(is_known, is_beyond.astype(np.int8), -1), ("within", "beyond")
         ),
-        "expectation_reason": _reason(executed, moved, keys),
+        "expectation_reason": _reason(executed, moved, needed, keys, context),
     }
 
 
@@ -80,14 +92,34 @@ def _is_beyond(ratio: NDArray[np.float64], band: tuple[float, float]) -> NDArray
     return np.asarray((ratio < band[0]) | (ratio > band[1]))
 
 
-def _reason(executed: NDArray[np.float64], moved: NDArray[np.float64], keys: pa.Table) -> Any:
+def _reason(
+    executed: NDArray[np.float64],
+    moved: NDArray[np.float64],
+    needed: Needed,
+    keys: pa.Table,
+    context: NDArray[np.float64],
+) -> Any:
     times = significant(executed)
     from_dram = significant(moved)
+    is_model = needed.source == SOURCES.index("model")
+    # A cause is named only where no other explains as much.
+    otherwise = choose(is_model.astype(np.int8), (
+        "or the shapes are others", "or it is another model or context length",
+    ))  # fmt: skip
+    is_other = (
+        is_model & (executed > EXECUTED_BAND[1]) & (moved > DRAM_BAND[1])
+        & (np.abs(np.log(executed / moved)) < np.log(_SAME_FACTOR))
+    )  # fmt: skip
     return sentence(
         when(
-            executed > EXECUTED_BAND[1],
+            is_other,
+            lambda: concat(times, " times the operations and ", from_dram, " times the bytes that",
+                           " the model needs: it does not seem to be the model that ran"),
+        ),
+        when(
+            (executed > EXECUTED_BAND[1]) & ~is_other,
             lambda: concat(times, " times the operations that the shapes need are executed",
-                           pc.coalesce(_tile(executed, keys), _query_rows(executed, keys), "")),
+                           pc.coalesce(_tile(executed, keys), _tiles(executed, keys, context), "")),
         ),
         when(
             executed < EXECUTED_BAND[0],
@@ -95,14 +127,14 @@ def _reason(executed: NDArray[np.float64], moved: NDArray[np.float64], keys: pa.
                            " the shapes may be others"),
         ),
         when(
-            moved > DRAM_BAND[1],
+            (moved > DRAM_BAND[1]) & ~is_other,
             lambda: concat(from_dram, " times the bytes that the shapes need pass DRAM: something",
-                           " is moved more than once"),
+                           " is moved more than once, ", otherwise),
         ),
         when(
             moved < DRAM_BAND[0],
-            lambda: concat("only ", from_dram, " of the bytes that the shapes need pass DRAM: the",
-                           " rest stays in caches"),
+            lambda: concat("only ", from_dram, " of the bytes that the shapes need pass DRAM:",
+                           " caches hold the rest, ", otherwise),
         ),
     )  # fmt: skip
 
@@ -120,12 +152,18 @@ def _tile(executed: NDArray[np.float64], keys: pa.Table) -> Any:
     return choose(tile, words)
 
 
-def _query_rows(executed: NDArray[np.float64], keys: pa.Table) -> Any:
+def _tiles(executed: NDArray[np.float64], keys: pa.Table, context: NDArray[np.float64]) -> Any:
     """Say of decode attention why so much more than is needed is executed."""
     phase, phases = text_column(keys, "phase")
     is_decode = np.array([text == "decode" for text in phases])[phase]
     holds = _is_family(keys, "attention") & is_decode & (executed > EXECUTED_BAND[1])
-    return when(holds, ", as a tile of many query rows is filled with the few of decode")
+    # Beyond this context the last tile of keys pads less than the band allows.
+    is_short = context * EXECUTED_BAND[1] < _KEY_TILE
+    has_short = is_short | (executed > _QUERY_TILE * EXECUTED_BAND[1])
+    return when(holds, choose(has_short.astype(np.int8), (
+        ", as a tile of many query rows is filled with the few of decode",
+        ", as tiles of many query rows and of many keys are filled with the few that there are",
+    )))  # fmt: skip
 
 
 def _is_family(keys: pa.Table, family: str) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from nsightlens import tables
 from nsightlens.errors import PeaksWarning
 from nsightlens.steps import NO_STEP_RULES
 from nsightlens.sweeps.model import DEFAULT_OPTIONS, Sweep, SweepOptions
+from nsightlens.sweeps.model_fit import fitting_needs
 from nsightlens.sweeps.needed import needed_by_annotations
 from nsightlens.sweeps.needed_by_model import needed_by_model
 from nsightlens.sweeps.notes import notes_of
@@ -149,7 +150,8 @@ def _sweep(part: SweepPart | None, options: SweepOptions) -> Sweep:
     if options.model is not None:
         from nsightlens.models import read_model  # noqa: PLC0415 only where a model is given
 
-        of_model = needed_by_model(part, read_model(options.model))
+        model = read_model(options.model)
+        of_model = fitting_needs(part, needed, needed_by_model(part, model), model.name)
         needed, by_model = needed.filled(of_model.rows), of_model.components
         notes = of_model.notes
     rows = rows_of(part, needed)

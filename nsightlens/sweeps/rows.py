@@ -13,6 +13,7 @@ from nsightlens.analysis.label_columns import label_columns
 from nsightlens.analysis.nvidia_verdict import no_verdict
 from nsightlens.analysis.usage import INDEX
 from nsightlens.arrays import number_array
+from nsightlens.devices.columns import number_column
 from nsightlens.sweeps.components import component_column
 from nsightlens.sweeps.expectation import expectation_columns
 from nsightlens.sweeps.numbers import finite_numbers, finite_table, quotient, whole_numbers
@@ -108,7 +109,13 @@ def rows_of(part: SweepPart, needed: Needed) -> pa.Table:
             shares_pct(measured.usage.duration_ns, [part.keys[name] for name in STEP_KEYS])
         ),
         **_work_columns(work),
-        **expectation_columns(work, needed, measured.padding, part.keys),
+        **expectation_columns(
+            work,
+            needed,
+            measured.padding,
+            part.keys,
+            number_column(part.common, "context_length"),
+        ),
         **_roof_columns(measured, decision),
         "dram_read_pct": finite_numbers(work.dram_read_pct),
         "dram_write_pct": finite_numbers(work.dram_write_pct),

@@ -10,7 +10,7 @@ import pytest
 
 from nsightlens.analysis.padding import Padding
 from nsightlens.sweeps.expectation import DRAM_BAND, EXECUTED_BAND, expectation_columns
-from nsightlens.sweeps.needed import Needed
+from nsightlens.sweeps.needed import SOURCES, Needed
 from nsightlens.sweeps.rows import Work
 
 NONE = np.nan
@@ -23,17 +23,21 @@ def columns(
     family: str = "gemm",
     batch: int | None = 64,
     phase: str = "decode",
+    context: float = NONE,
+    source: str = "annotation",
 ) -> dict[str, Any]:
     """Return the columns of one row whose shapes need 100 FLOP and 100 B."""
     unknown = np.array([NONE])
     work = Work(np.array([flop]), np.array([moved]), *(unknown for _ in range(4)))
-    needed = Needed(np.array([100.0]), np.array([100.0]), np.array([1], dtype=np.int8))
+    code = np.array([SOURCES.index(source)], dtype=np.int8)
+    needed = Needed(np.array([100.0]), np.array([100.0]), code)
     keys = pa.table({
         "family": pa.array([family]),
         "batch_size": pa.array([None if batch is None else str(batch)], pa.string()),
         "phase": pa.array([phase]),
     })  # fmt: skip
-    found = expectation_columns(work, needed, Padding(*(unknown for _ in range(4))), keys)
+    padding = Padding(*(unknown for _ in range(4)))
+    found = expectation_columns(work, needed, padding, keys, np.array([context]))
     return {name: values.to_pylist()[0] for name, values in found.items()}
 
 
@@ -42,7 +46,8 @@ def test_what_the_shapes_need_is_within() -> None:
     found = columns(100.0, 100.0)
     assert (found["expectation"], found["expectation_reason"]) == ("within", None)
     assert (found["executed_per_useful_flop"], found["dram_per_algorithmic_byte"]) == (1.0, 1.0)
-    assert found["useful_source"] == "model"
+    assert found["useful_source"] == "annotation"
+    assert columns(100.0, 100.0, source="model")["useful_source"] == "model"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,7 @@ def test_what_the_shapes_need_is_within() -> None:
         (140.0, 100.0, "1.4 times the operations that the shapes need are executed"),
         (90.0, 100.0, "only 0.9 of the operations that the shapes need were counted"),
         (100.0, 140.0, "1.4 times the bytes that the shapes need pass DRAM: something is moved"),
-        (100.0, 40.0, "only 0.4 of the bytes that the shapes need pass DRAM: the rest stays"),
+        (100.0, 40.0, "only 0.4 of the bytes that the shapes need pass DRAM: caches hold the rest"),
     ],
 )
 def test_what_lies_beyond_a_band_is_said(flop: float, moved: float, words: str) -> None:
@@ -59,6 +64,28 @@ def test_what_lies_beyond_a_band_is_said(flop: float, moved: float, words: str) 
     found = columns(flop, moved)
     assert found["expectation"] == "beyond"
     assert words in found["expectation_reason"]
+
+
+def test_a_cause_is_not_stated_where_there_are_two() -> None:
+    """Caches hold what is not read, or the shapes, or the model, are others."""
+    assert columns(100.0, 40.0)["expectation_reason"].endswith(
+        "caches hold the rest, or the shapes are others"
+    )
+    for moved, words in ((40.0, "caches hold the rest"), (140.0, "is moved more than once")):
+        said = columns(100.0, moved, source="model")["expectation_reason"]
+        assert said.endswith(f"{words}, or it is another model or context length")
+
+
+def test_operations_and_bytes_off_by_one_factor_are_those_of_another_model() -> None:
+    """Neither padding nor caches make both four times as much."""
+    found = columns(400.0, 430.0, source="model", batch=100)
+    assert found["expectation"] == "beyond"
+    assert found["expectation_reason"] == (
+        "4 times the operations and 4.3 times the bytes that the model needs: it does not seem to"
+        " be the model that ran"
+    )
+    assert "seem" not in columns(400.0, 430.0, batch=100)["expectation_reason"]
+    assert "seem" not in columns(400.0, 140.0, source="model", batch=100)["expectation_reason"]
 
 
 def test_both_can_lie_beyond() -> None:
@@ -99,6 +126,16 @@ def test_padding_of_decode_attention_is_explained() -> None:
     )
     assert words in decode["expectation_reason"]
     assert words not in prefill["expectation_reason"]
+
+
+def test_padding_of_keys_is_explained_beside_that_of_queries() -> None:
+    """With 16 keys in a tile of 256, and where no tile of queries alone is so large."""
+    words = "as tiles of many query rows and of many keys are filled with the few that there are"
+    for executed, context in ((6600.0, 16.0), (103_600.0, 16.0), (103_600.0, NONE)):
+        found = columns(executed, 100.0, family="attention", context=context)
+        assert words in found["expectation_reason"]
+    found = columns(6600.0, 100.0, family="attention", context=500.0)
+    assert "keys" not in found["expectation_reason"]
 
 
 def test_what_was_not_measured_has_no_expectation() -> None:
