@@ -51,7 +51,8 @@ def _intensity(trend: Row, style: Style) -> str:
     if not slopes:
         return ""
     growth = trend["useful_intensity_growth" if useful else "intensity_growth"]
-    words = f"intensity {_GROWTHS[growth]}" if growth in _GROWTHS else "intensity"
+    # Two batch sizes have a slope, but nothing says how far others lie off it.
+    words = f"intensity {_GROWTHS.get(growth, 'has a slope without an error')}"
     return f"{words} (slope: {', '.join(slopes)})"
 
 
@@ -81,15 +82,16 @@ def _flip(trend: Row, series: Series | None) -> str:
     if trend["flip"] == "several":
         return f"its operations pass {ridge} more than once"
     turn = "right" if trend["flip"] == "memory_to_compute" else "left"
-    found = [f"its operations pass to the {turn} of {ridge}"]
-    if (between := trend["flip_batch_size_interpolated"]) is not None:
-        found.append(f"at batch {_near(between)}")
-    details = []
-    if (measured := trend["flip_batch_size"]) is not None:
-        name = "computed" if trend["origin"] == "analytic" else "measured"
-        details.append(f"first {name} beyond it: {measured}")
-    details += _other_flips(trend)
-    return " ".join(found) + (f" ({'; '.join(details)})" if details else "")
+    return f"its operations pass to the {turn} of {ridge} {_where(trend)}"
+
+
+def _where(trend: Row) -> str:
+    """Say where a flip lies: of a law exactly, of what was measured between two batch sizes."""
+    before, first = trend["flip_batch_size_before"], trend["flip_batch_size"]
+    law = trend["analytic_flip_batch_size"]
+    if trend["origin"] == "analytic" and law is not None:
+        return f"at batch {_near(law)} by the law of its shapes (first computed beyond it: {first})"
+    return f"between batch {before} and {first}{_in_brackets(trend)}"
 
 
 def _unknown_flip(trend: Row) -> str:
@@ -106,8 +108,9 @@ def _in_brackets(trend: Row) -> str:
 
 def _other_flips(trend: Row) -> list[str]:
     names = {
-        "useful_flip_batch_size": "without padding",
         "analytic_flip_batch_size": "by the law of its shapes",
+        "flip_batch_size_interpolated": "interpolated",
+        "useful_flip_batch_size": "without padding",
     }
     return [
         f"{words}: {_near(trend[name])}" for name, words in names.items() if trend[name] is not None

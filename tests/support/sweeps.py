@@ -156,6 +156,7 @@ GEMM_TREND: dict[str, Any] = {
     "useful_intensity_slope_max": 1.0,
     "useful_intensity_growth": "proportional",
     "flip": "memory_to_compute",
+    "flip_batch_size_before": 64,
     "flip_batch_size": 512,
     "flip_batch_size_interpolated": 256.0,
     "useful_flip_batch_size": 301.2,

@@ -42,7 +42,7 @@ def test_an_intensity_that_grows_as_the_batch_does_says_so_by_the_useful_work() 
         ("falling", "intensity falls with the batch size (slope"),
         ("above_proportion", "intensity grows faster than the batch size (slope"),
         ("unclear", "intensity follows no clear law (slope"),
-        (None, "intensity (slope"),
+        (None, "intensity has a slope without an error (slope: useful 0.98"),
     ],
 )
 def test_each_growth_has_its_words(growth: str | None, words: str) -> None:
@@ -64,21 +64,29 @@ def test_no_slope_is_no_clause() -> None:
 
 
 def test_a_flip_is_said_with_the_batch_sizes_around_it() -> None:
-    """Interpolated, measured, without padding and by the law of its shapes."""
+    """What lies between them is no measurement: the law comes first, then the interpolations."""
     assert (
-        "its operations pass to the right of the ridge point at batch 256 (first measured beyond "
-        "it: 512; without padding: 301; by the law of its shapes: 293)"
+        "its operations pass to the right of the ridge point between batch 64 and 512 (by the law "
+        "of its shapes: 293; interpolated: 256; without padding: 301)"
     ) in _said(GEMM_TREND)
+
+
+def test_a_flip_of_a_model_is_said_by_its_law_alone() -> None:
+    """A line between the batch sizes that were looked at would be another."""
+    assert (
+        "pass to the right of the ridge point at batch 293 by the law of its shapes (first computed"
+        " beyond it: 512);"
+    ) in _said(GEMM_TREND, origin="analytic", flip_batch_size_interpolated=None)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"flip": "compute_to_memory"}, "pass to the left of the ridge point at batch 256"),
+        ({"flip": "compute_to_memory"}, "pass to the left of the ridge point between batch 64 and"),
         ({"flip": "several"}, "pass the ridge point more than once"),
-        ({"origin": "analytic"}, "first computed beyond it: 512"),
-        ({"flip_batch_size_interpolated": 1.8}, "at batch 1.80"),
-        ({"flip_batch_size_interpolated": None}, "ridge point (first measured beyond it: 512"),
+        ({"flip_batch_size_interpolated": 1.8}, "; interpolated: 1.80;"),
+        ({"analytic_flip_batch_size": None}, "between batch 64 and 512 (interpolated: 256;"),
+        ({"origin": "analytic", "analytic_flip_batch_size": None}, "between batch 64 and 512 ("),
     ],
 )
 def test_each_kind_of_flip_has_its_words(changes: dict[str, Any], words: str) -> None:
@@ -130,7 +138,7 @@ def test_the_bound_at_each_batch_size_is_said_in_runs() -> None:
     (series,) = series_of(rows_of(*map(gemm_row, BATCHES)).to_pydict())
     said = trend_sentence({**EMPTY, **GEMM_TREND}, series, Style(100))
     assert "; memory-bound up to batch 64, compute-bound at batch 512; " in said
-    assert "pass to the right of the ridge point of 256 FLOP/B at batch 256 (" in said
+    assert "pass to the right of the ridge point of 256 FLOP/B between batch 64 and 512 (" in said
 
 
 def test_ascii_has_its_own_plus_minus() -> None:
@@ -152,5 +160,5 @@ def test_where_the_shapes_flip_is_said_without_a_measured_flip() -> None:
     """The work that is needed does not depend on what was counted."""
     said = _said(GEMM_TREND, flip=None, flip_batch_size=None, flip_batch_size_interpolated=None)
     assert "one side" not in said
-    words = "where its operations pass the ridge point was not measured (without padding: 301;"
+    words = "where its operations pass the ridge point was not measured (by the law of its shapes: 293;"
     assert words in said
