@@ -138,7 +138,7 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _TIMES = ("ns", "us", "ms", "s")
 
 
-def format_quantity(value: float | None, unit: str) -> str:
+def format_quantity(value: float | None, unit: str, digits: int = 3) -> str:
     """Say a number to a person: three significant digits and a scaled unit.
 
     Never for machines: what it leaves out cannot be read back.
@@ -149,6 +149,8 @@ def format_quantity(value: float | None, unit: str) -> str:
         The number in ``unit``; ``None`` and NaN are missing.
     unit
         A unit of this module. Times, bytes, operations and frequencies are scaled.
+    digits
+        Significant digits, at least 3.
 
     Examples
     --------
@@ -163,31 +165,33 @@ def format_quantity(value: float | None, unit: str) -> str:
         text, scaled_unit = ("inf" if value > 0 else "-inf"), unit
     elif unit == "%":
         # What is rounded to zero has no minus.
-        text, scaled_unit = f"{round(value, 1) + 0.0:.1f}", unit
+        decimals = digits - 2
+        text, scaled_unit = f"{round(value, decimals) + 0.0:.{decimals}f}", unit
     elif unit == "ns":
-        text, scaled_unit = _scale(value, _TIMES)
+        text, scaled_unit = _scale(value, _TIMES, digits)
     elif unit in _SCALED:
-        text, prefix = _scale(value, _PREFIXES)
+        text, prefix = _scale(value, _PREFIXES, digits)
         scaled_unit = prefix + unit
     else:
-        text, scaled_unit = _digits(value), "" if unit == "1" else unit
+        text, scaled_unit = _digits(value, digits), "" if unit == "1" else unit
     return f"{text} {scaled_unit}".rstrip()
 
 
-def _scale(value: float, steps: tuple[str, ...]) -> tuple[str, str]:
+def _scale(value: float, steps: tuple[str, ...], digits: int) -> tuple[str, str]:
     """Divide by 1000 until the number, as it will be shown, has at most three digits."""
     index = 0
     # 999.5 would be shown as 1000: it belongs to the next step.
     while abs(value) >= 999.5 and index + 1 < len(steps):
         value /= 1000
         index += 1
-    return _digits(value), steps[index]
+    return _digits(value, digits), steps[index]
 
 
-def _digits(value: float) -> str:
-    """Show three significant digits, all digits of a larger number, and no trailing zeros."""
+def _digits(value: float, digits: int) -> str:
+    """Show significant digits, all digits of a large whole number, and no trailing zeros."""
     if value == 0:
         return "0"
     if abs(value) >= 999.5:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+        text = f"{value:,.{max(0, digits - 4)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:.{digits}g}"

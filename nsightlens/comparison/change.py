@@ -46,7 +46,8 @@ class Change(NamedTuple):
         """[%] New over base, less 1. Shape (n,)."""
         # Not by the logarithm, which would lose a digit.
         with np.errstate(divide="ignore", invalid="ignore"):
-            quotient = self.new / self.base
+            # 0 of 0 is no change.
+            quotient = np.where(self.new == self.base, 1.0, self.new / self.base)
         return np.where(np.isnan(self.log_ratio), np.nan, 100.0 * (quotient - 1.0))
 
     @property

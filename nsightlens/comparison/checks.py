@@ -8,13 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.comparison.comparison import compare
+from nsightlens.comparison.gate_words import excess_over, value_words
 from nsightlens.comparison.labels import group_labels
 from nsightlens.comparison.match import match_sides
 from nsightlens.comparison.samples import spread_of
 from nsightlens.comparison.side import measure_side
 from nsightlens.devices.columns import number_column
-from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,15 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nsightlens.comparison.gate_rule import GateRule
-    from nsightlens.comparison.noise import NoiseRules
     from nsightlens.comparison.side import LabelOptions, Side
     from nsightlens.report import Report
 
-__all__ = ["Found", "check_change", "check_label", "check_value"]
+__all__ = ["Found", "check_label", "check_value", "counted"]
 
 _UNDECIDED = ("unknown", "none")
-_OF_COUNTERS = ("dram_bytes", "flop_count")
-"""Counted quantities: clocks do not change them."""
 _AGGREGATES: dict[str, Callable[..., Any]] = {
     "max": np.max, "min": np.min, "mean": np.mean, "sum": np.sum,
 }  # fmt: skip
@@ -55,6 +51,8 @@ class Found(NamedTuple):
         What it belongs to.
     noise_count
         Changes beyond the limit that are within the noise.
+    nothing
+        Why nothing is left to check, where it is not that every value is missing.
     """
 
     checked: int
@@ -64,6 +62,7 @@ class Found(NamedTuple):
     worst_value: float | None = None
     worst_key: str | None = None
     noise_count: int = 0
+    nothing: str = ""
 
 
 def check_value(rule: GateRule, parts: Sequence[Report], options: LabelOptions) -> Found:
@@ -78,23 +77,17 @@ def check_value(rule: GateRule, parts: Sequence[Report], options: LabelOptions) 
     if rule.aggregate != "each":
         checked = np.array([float(_AGGREGATES[rule.aggregate](checked))])
         names = [f"the {rule.aggregate} of {len(names)}"]
-    excess = np.maximum(
-        checked - np.inf if rule.most is None else checked - rule.most,
-        -np.inf if rule.least is None else rule.least - checked,
-    )
+    least = None if rule.least is None else -rule.least
+    excess = np.maximum(excess_over(checked, rule.most), excess_over(-checked, least))
     order = np.argsort(-excess, kind="stable")
-    broken = [
-        f"{names[i]} is {format_quantity(float(checked[i]), rule.unit)}"
-        for i in order
-        if excess[i] > 0
-    ]
+    broken = [f"{names[i]} is {_said(float(checked[i]), rule)}" for i in order if excess[i] > 0]
     worst = int(order[0])
-    span = _span(checked, rule.unit)
+    span = dict.fromkeys(_said(float(one), rule) for one in (checked.min(), checked.max()))
     return Found(
         checked=len(checked),
         broken=broken,
         missing=missing,
-        summary=f"{_counted(len(checked), rule)}: {span}, {rule.limit}",
+        summary=f"{counted(len(checked), rule)}: {' to '.join(span)}, {rule.limit}",
         worst_value=float(checked[worst]),
         worst_key=names[worst] if rule.aggregate == "each" else None,
     )
@@ -120,96 +113,7 @@ def check_label(rule: GateRule, parts: Sequence[Report], options: LabelOptions) 
         is_undecided = word is None or word in _UNDECIDED
         (missing if is_undecided else broken).append(f"{key} is {word or 'not known'}")
     checked = len(keys) - len(missing)
-    return Found(checked, broken, missing, f"{_counted(checked, rule)}: all {rule.limit}")
-
-
-def check_change(
-    rule: GateRule,
-    base: Sequence[Report],
-    new: Sequence[Report],
-    options: LabelOptions,
-    noise: NoiseRules,
-) -> Found:
-    """Check how much a quantity changed against the base."""
-    comparison = compare(base, new, by=rule.by, noise=noise, **options._asdict())  # type: ignore[arg-type]
-    rows = comparison.rows
-    keys, verdicts = rows["key"].to_pylist(), rows["verdict"].to_pylist()
-    stem = _STEMS[rule.metric]
-    change = number_column(rows, f"{stem}_change_pct")
-    band = number_column(rows, f"{stem}_noise_pct")
-    cannot = ["added", "removed"]
-    cannot += [] if rule.metric in _OF_COUNTERS else ["not_comparable"]
-    is_known = np.isfinite(change) & ~np.isin(verdicts, cannot)
-    if rule.aggregate == "sum":
-        return _change_of_sum(rule, comparison.total, verdicts, rows["reason"].to_pylist(), keys)
-    reasons = rows["reason"].to_pylist()
-    missing = [f"{keys[i]} ({verdicts[i].replace('_', ' ')}: {reasons[i]})"
-               for i in np.flatnonzero(~is_known)]  # fmt: skip
-    at = np.flatnonzero(is_known)
-    return _changes(rule, change[at], band[at], [keys[i] for i in at], missing)
-
-
-def _changes(
-    rule: GateRule,
-    change: NDArray[np.float64],
-    band: NDArray[np.float64],
-    keys: list[str],
-    missing: list[str],
-) -> Found:
-    if not len(change):
-        return Found(0, [], missing, "")
-    up = np.inf if rule.increase_pct is None else rule.increase_pct
-    down = np.inf if rule.decrease_pct is None else rule.decrease_pct
-    excess = np.maximum(change - up, -change - down)
-    # The band is of the logarithm: an increase of 25 % is undone by a decrease of 20 %.
-    is_beyond = (change > band) | (change < -100.0 * band / (100.0 + band))
-    order = np.argsort(-excess, kind="stable")
-    broken = [
-        f"{keys[i]} {change[i]:+.3g} % (noise {band[i]:.3g} %)"
-        for i in order
-        if excess[i] > 0 and is_beyond[i]
-    ]
-    # Of a rule with failures the worst of them, though a larger change may be noise.
-    failing = [i for i in order if excess[i] > 0 and is_beyond[i]]
-    worst = int((failing or list(order))[0])
-    return Found(
-        checked=len(change),
-        broken=broken,
-        missing=missing,
-        summary=f"{_counted(len(change), rule)}: {_percents(change)}, {rule.limit}",
-        worst_value=float(change[worst]),
-        worst_key=keys[worst],
-        noise_count=int(np.count_nonzero((excess > 0) & ~is_beyond)),
-    )
-
-
-def _change_of_sum(
-    rule: GateRule, total: Any, verdicts: list[str], reasons: list[str], keys: list[str]
-) -> Found:
-    """Check the sum of durations, in which what was added or removed counts too."""
-    missing = [
-        f"{key} ({reason})"
-        for key, verdict, reason in zip(keys, verdicts, reasons, strict=True)
-        if verdict == "not_comparable"
-    ]
-    base = (total.base_duration_ns or 0.0) + total.removed_duration_ns
-    new = (total.new_duration_ns or 0.0) + total.added_duration_ns
-    if base <= 0 or total.duration_noise_pct is None:
-        return Found(0, [], [*missing, "the base has no duration to compare with"], "")
-    change = np.array([100.0 * (new / base - 1.0)])
-    band = np.array([total.duration_noise_pct])
-    found = _changes(rule, change, band, [f"the sum of {len(keys)}"], missing)
-    return found._replace(worst_key=None)
-
-
-_STEMS = {
-    "duration_ns": "duration",
-    "dram_bytes": "dram_bytes",
-    "flop_count": "flop_count",
-    "dram_throughput_pct": "dram_throughput",
-    "achieved_occupancy_pct": "achieved_occupancy",
-    "stalled_for_data_pct": "stalled_for_data",
-}
+    return Found(checked, broken, missing, f"{counted(checked, rule)}: all {rule.limit}")
 
 
 def _values(
@@ -247,18 +151,13 @@ def _of_launches(metric: str, side: Side, parts: Sequence[Report]) -> NDArray[np
     return np.where(np.asarray(failed), np.nan, value)
 
 
-def _counted(count: int, rule: GateRule) -> str:
+def counted(count: int, rule: GateRule) -> str:
+    """Say how many values a rule checks, and of what."""
     nouns = {"launch": "launches", "kernel": "kernels", "family": "families"}
     if rule.aggregate != "each":
         return f"the {rule.aggregate}"
     return f"{count} {nouns[rule.by] if count != 1 else rule.by}"
 
 
-def _span(values: NDArray[np.float64], unit: str) -> str:
-    said = [format_quantity(float(one), unit) for one in (values.min(), values.max())]
-    return " to ".join(dict.fromkeys(said))
-
-
-def _percents(values: NDArray[np.float64]) -> str:
-    said = [f"{one:+.3g} %" if one else "0 %" for one in (float(values.min()), float(values.max()))]
-    return " to ".join(dict.fromkeys(said))
+def _said(value: float, rule: GateRule) -> str:
+    return value_words(value, rule.unit, (rule.most, rule.least))

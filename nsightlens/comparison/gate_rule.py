@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from nsightlens import tables
-from nsightlens.units import format_quantity
+from nsightlens.comparison.gate_words import limit_words
 
 __all__ = [
     "AGGREGATES", "BY", "CHANGES", "EXPECTED", "LIMITS", "MISSING", "PHASES", "GateRule",
@@ -105,13 +105,13 @@ class GateRule(NamedTuple):
         """What is allowed, in words."""
         said = []
         if self.least is not None:
-            said.append(f"at least {format_quantity(self.least, self.unit)}")
+            said.append(f"at least {limit_words(self.least, self.unit)}")
         if self.most is not None:
-            said.append(f"at most {format_quantity(self.most, self.unit)}")
+            said.append(f"at most {limit_words(self.most, self.unit)}")
         if self.increase_pct is not None:
-            said.append(f"at most +{self.increase_pct:g} %")
+            said.append(f"at most {limit_words(self.increase_pct, '%')} more")
         if self.decrease_pct is not None:
-            said.append(f"at most -{self.decrease_pct:g} %")
+            said.append(f"at most {limit_words(self.decrease_pct, '%')} less")
         return " and ".join(said) or " or ".join(self.expected)
 
 

@@ -152,6 +152,9 @@ class _Entry(TomlEntry):
             decrease_pct=self._percent("max_decrease_pct"),
             **common,
         )
+        if rule.most is not None and rule.least is not None and rule.least > rule.most:
+            problem = f"min is {self.table['min']!r} and max is {self.table['max']!r}"
+            raise self.error(problem, "No value is within both: min must not be above max.")
         self._check_aggregate(rule)
         return rule
 

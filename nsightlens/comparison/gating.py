@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from nsightlens import tables
 from nsightlens.analysis import select
-from nsightlens.comparison.checks import Found, check_change, check_label, check_value
+from nsightlens.comparison.checks import Found, check_label, check_value
+from nsightlens.comparison.gate_changes import check_change
 from nsightlens.comparison.gate_rules import GateRules, read_gate_rules
 from nsightlens.comparison.side import LabelOptions, parts_of
 from nsightlens.errors import SettingsFileError
@@ -197,8 +198,8 @@ def _judged(rule: GateRule, found: Found | None) -> tuple[str, str]:
     if is_missing:
         verb = "are" if len(found.missing) > 1 else "is"
         said.append(f"{len(found.missing)} {verb} missing: {_listed(found.missing)}")
-    if not found.checked and not is_missing:
-        said.append("nothing is left to check: every value is missing")
+    if not found.checked and (not is_missing or found.nothing):
+        said.append(f"nothing is left to check: {found.nothing or 'every value is missing'}")
     if said:
         return "failed", "; ".join(said)
     within = f", {found.noise_count} beyond it within the noise" if found.noise_count else ""

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.reports import attention_launch, basic_set_launch, failed_launch, gemm_launch
+from support.reports import (
+    attention_launch,
+    basic_set_launch,
+    cuda_core_metrics,
+    failed_launch,
+    gemm_launch,
+    tensor_metrics,
+)
 from support.sides import report_in, timed
 
 from nsightlens import tables
-from nsightlens.comparison import GateRule, GateRules, NoiseRules, gate
+from nsightlens.comparison import GateRule, GateRules, NoiseRules, compare, gate
 from nsightlens.errors import SettingsFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nsightlens.ncurep.spec import LaunchSpec
     from nsightlens.report import Report
 
 
@@ -164,13 +172,95 @@ def test_what_has_no_counterpart_is_missing_from_a_change(tmp_path: Path) -> Non
     assert _row({"increase_pct": 1.0, "missing": "ignore"}, new, base)["status"] == "passed"
 
 
-def test_what_cannot_be_compared_is_missing_but_for_what_is_counted(tmp_path: Path) -> None:
-    """Another clock changes a duration, and no byte."""
+def test_what_cannot_be_compared_is_missing_for_every_metric(tmp_path: Path) -> None:
+    """Caches of another GPU change the bytes, too; the reason has no duration in it then."""
     base = report_in(tmp_path, [timed(1e6)], "base.ncu-rep")
     new = report_in(tmp_path, [timed(1e6, sm_clock_hz=1e9)], "new.ncu-rep")
     assert "another SM clock" in _row({"increase_pct": 1.0}, new, base)["message"]
     bytes_rule = {"metric": "dram_bytes", "unit": "B", "increase_pct": 1.0}
-    assert _row(bytes_rule, new, base)["status"] == "passed"
+    row = _row(bytes_rule, new, base)
+    assert (row["status"], row["missing_count"]) == ("failed", 1)
+    assert row["message"].endswith(
+        "(not comparable: another SM clock: 1.5 GHz in the base, 1 GHz now)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base_ns", "new_ns", "rule"),
+    [
+        (320000.0, 336000.0, {"increase_pct": 5.0}),
+        (320000.0, 336000.0, {"increase_pct": 5.0, "aggregate": "sum"}),
+        (300000.0, 270000.0, {"decrease_pct": 10.0}),
+        (1e6, 1e6 * (0.1 + 0.2), {"most": 3e5}),
+        (1e6, 1e6 * (1.1 - 0.8), {"least": 3e5 + 1e-5}),
+    ],
+)
+def test_a_limit_that_is_exactly_met_holds(
+    tmp_path: Path, base_ns: float, new_ns: float, rule: dict[str, Any]
+) -> None:
+    """Whatever floating point makes of it."""
+    base = report_in(tmp_path, [timed(base_ns)], "base.ncu-rep")
+    new = report_in(tmp_path, [timed(new_ns)], "new.ncu-rep")
+    assert _row(rule, new, base)["status"] == "passed"
+
+
+def _counted(ffma: float) -> LaunchSpec:
+    """Return a launch of 1 ms of which every operation was counted."""
+    half = {
+        f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum.per_cycle_elapsed": 0.0
+        for op in ("hfma", "hadd", "hmul")
+    }
+    work = cuda_core_metrics(ffma=ffma, duration_ns=1e6)
+    return timed(1e6, metrics={**work, **half, **tensor_metrics(0.0, 1e6)})
+
+
+FLOP_RULE = {"metric": "flop_count", "unit": "FLOP", "increase_pct": 0.0, "decrease_pct": 50.0}
+
+
+def test_no_operations_are_no_change_to_no_operations(tmp_path: Path) -> None:
+    """A report passes against itself; a copy kernel does no arithmetic."""
+    report = report_in(tmp_path, [_counted(0.0), _counted(5e5)])
+    row = _row(FLOP_RULE, report, report)
+    assert (row["status"], row["checked_count"]) == ("passed", 2)
+    assert row["message"].startswith("2 launches: 0 %, ")
+    assert compare(report, report).rows["flop_count_change_pct"].to_pylist() == [0.0, 0.0]
+
+
+def test_a_change_from_nothing_is_beyond_every_limit(tmp_path: Path) -> None:
+    """And to nothing it is a decrease of 100 %."""
+    none = report_in(tmp_path, [_counted(0.0)], "none.ncu-rep")
+    some = report_in(tmp_path, [_counted(5e5)], "some.ncu-rep")
+    row = _row({**FLOP_RULE, "increase_pct": 1e9}, some, none)
+    assert (row["status"], row["checked_count"], row["missing_count"]) == ("failed", 1, 0)
+    assert row["message"].endswith("from 0 to 1 MFLOP")
+    row = _row(FLOP_RULE, none, some)
+    assert (row["status"], row["worst_value"]) == ("failed", -100.0)
+    assert _row({**FLOP_RULE, "decrease_pct": None}, none, some)["status"] == "passed"
+
+
+def test_a_missing_change_is_explained_by_its_own_metric(tmp_path: Path) -> None:
+    """Not by the duration, which may be known."""
+    known = report_in(tmp_path, [_counted(5e5)], "known.ncu-rep")
+    lacking = report_in(tmp_path, [timed(1e6)], "lacking.ncu-rep")
+    for base, new, where in (
+        (known, lacking, "in the new reports"),
+        (lacking, known, "in the base"),
+        (lacking, lacking, "on either side"),
+    ):
+        row = _row(FLOP_RULE, new, base)
+        assert row["message"].endswith(f"(flop_count is not known {where})")
+
+
+def test_a_value_and_its_limit_are_told_apart(tmp_path: Path) -> None:
+    """With as many digits as that takes, whether it holds or not."""
+    report = report_in(tmp_path, [timed(15232.0)])
+    row = _row({"most": 15231.0}, report)
+    assert row["message"].endswith("is 15.232 us")
+    assert row["limit"] == "at most 15.231 us"
+    row = _row({"most": 15232.5}, report)
+    assert row["message"] == "1 launch: 15.2 us, at most 15.2325 us"
+    row = _row({"least": 15210.0}, report)
+    assert row["message"] == "1 launch: 15.23 us, at least 15.21 us"
 
 
 def test_the_change_of_a_sum_counts_what_was_added_and_removed(tmp_path: Path) -> None:
@@ -183,7 +273,24 @@ def test_the_change_of_a_sum_counts_what_was_added_and_removed(tmp_path: Path) -
     alone = _row(
         {"increase_pct": 10.0, "aggregate": "sum"}, new, report_in(tmp_path, [], "0.ncu-rep")
     )
-    assert "no duration to compare with" in alone["message"]
+    assert alone["message"] == (
+        "nothing is left to check: the base has no duration to compare with"
+    )
+    assert alone["missing_count"] == 0
+
+
+def test_launches_without_a_duration_are_missing_from_the_change_of_a_sum(tmp_path: Path) -> None:
+    """Those that were added, too; each counts once, beside what is left to check."""
+    base = report_in(tmp_path, [timed(1e6)], "base.ncu-rep")
+    new = report_in(tmp_path, [timed(1e6), failed_launch()], "new.ncu-rep")
+    row = _row({"increase_pct": 10.0, "aggregate": "sum"}, new, base)
+    assert (row["status"], row["missing_count"], row["checked_count"]) == ("failed", 1, 1)
+    row = _row({"increase_pct": 10.0, "aggregate": "sum"}, new, new)
+    assert row["missing_count"] == 1
+    nothing = report_in(tmp_path, [failed_launch()], "nothing.ncu-rep")
+    row = _row({"increase_pct": 10.0, "aggregate": "sum"}, nothing, nothing)
+    assert row["message"].startswith("1 is missing: ")
+    assert row["message"].endswith("the base has no duration to compare with")
 
 
 def test_repeats_are_averaged_and_not_added_up(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ bound = ["memory", "compute"]
         "family attention or gemm, kernel flash.*, phase decode, batch size 1 or 8, nvtx step*"
     )
     assert (decode.missing, decode.limit) == ("ignore", "at least 10 ns and at most 1 ms")
-    assert (change.is_change, change.limit) == (True, "at most +5 % and at most -10 %")
+    assert (change.is_change, change.limit) == (True, "at most 5 % more and at most 10 % less")
     assert (label.metric, label.expected, label.limit) == (
         "bound", ("memory", "compute"), "memory or compute",
     )  # fmt: skip
@@ -89,6 +89,10 @@ bound = ["memory", "compute"]
         ('name = "r"\nmetric = "duration_ns"\nmax = "1 msec"', "has the unit 'msec'"),
         ('name = "r"\nmetric = "duration_ns"\nmax_increase_pct = -1', "not negative"),
         (f"{GOOD}\nmax_increase_pct = 1", "has both a limit"),
+        (
+            'name = "r"\nmetric = "duration_ns"\nmin = 10\nmax = "5 ns"',
+            "min is 10 and max is '5 ns'",
+        ),
         ('name = "r"\nbound = "memory"\nregime = "latency"', "has both bound and regime"),
         ('name = "r"\nbound = "memory"\nmetric = "bound"', "takes no other key"),
         ('name = "r"\nbound = "memori"', "Did you mean memory"),
