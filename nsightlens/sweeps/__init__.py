@@ -11,7 +11,8 @@
   batch size: how a number grows, and where a family passes the ridge.
 - `nsightlens.sweeps.verdict`, `nsightlens.sweeps.verdict_evidence`,
   `nsightlens.sweeps.verdict_words`: what limits decode.
-- `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`: what to know beside the tables.
+- `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`, `nsightlens.sweeps.origins`: what to know
+  beside the tables.
 - `nsightlens.sweeps.predict`, with ``predict_dtypes``, ``predict_facts``, ``predict_notes``,
   ``predict_peaks`` and ``predict_tables``: the same without a report.
 - `nsightlens.sweeps.predict` and its neighbours `nsightlens.sweeps.predict_peaks`,

@@ -8,6 +8,7 @@ import numpy as np
 
 from nsightlens.devices.columns import number_column, text_column
 from nsightlens.steps import notes_of as step_notes_of
+from nsightlens.sweeps.origins import origin_notes
 from nsightlens.sweeps.sessions import session_notes
 from nsightlens.sweeps.trends import flip_notes
 
@@ -30,7 +31,13 @@ def notes_of(part: SweepPart, rows: pa.Table) -> list[str]:
         Its rows.
     """
     steps = [text[:1].upper() + text[1:] for text in step_notes_of(part.step_counts)]
-    return [*steps, *_launch_notes(part, rows), *session_notes(part.sessions), *flip_notes(rows)]
+    return [
+        *steps,
+        *_launch_notes(part, rows),
+        *session_notes(part.sessions),
+        *origin_notes(part.origins),
+        *flip_notes(rows),
+    ]
 
 
 def _launch_notes(part: SweepPart, rows: pa.Table) -> list[str]:

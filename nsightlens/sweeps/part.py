@@ -25,6 +25,7 @@ from nsightlens.report import check_report
 from nsightlens.steps import StepCounts, step_counts
 from nsightlens.sweeps.joined_texts import joined_by_group
 from nsightlens.sweeps.model import DEFAULT_OPTIONS
+from nsightlens.sweeps.origins import Origins, joined_origins, origins_of
 from nsightlens.sweeps.sessions import Sessions, no_sessions, sessions_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _USEFUL = {"useful_flop_count": "operation_flop", "algorithmic_bytes": "operatio
 class SweepPart:
     """Sums over the launches of some reports, which can be added to those of others.
 
-    It grows with the number of rows, not with that of launches, and can be pickled.
+    It grows with the number of rows and reports, not with that of launches, and can be pickled.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ class SweepPart:
         Where batch sizes came from, joined by ``+``.
     sessions
         How the reports were collected.
+    origins
+        On which GPUs and in which reports the launches are.
     step_counts
         How many launches there are of each kind of step.
     misnamed, unused
@@ -78,6 +81,7 @@ class SweepPart:
     common: pa.Table
     batch_source: Any
     sessions: Sessions
+    origins: Origins
     step_counts: StepCounts
     misnamed: tuple[str, ...]
     unused: tuple[str, ...]
@@ -163,6 +167,7 @@ def part_of(report: Report, options: SweepOptions = DEFAULT_OPTIONS) -> SweepPar
         common=pa.table({name: groups.common(identity[name]) for name in _COMMON}),
         batch_source=joined_by_group(identity["batch_source"].combine_chunks(), groups),
         sessions=sessions_of(report),
+        origins=origins_of(report, keys["device_name"]),
         step_counts=step_counts(report, options.step_rules),
         misnamed=tuple(misnamed_devices(report, overrides)),
         unused=tuple(unused_ceilings(report, overrides)),
@@ -184,6 +189,7 @@ def added_parts(parts: Sequence[SweepPart]) -> SweepPart:
         common=pa.concat_tables([part.common for part in parts]),
         batch_source=pa.concat_arrays([part.batch_source for part in parts]),
         sessions=sessions,
+        origins=joined_origins(part.origins for part in parts),
         step_counts=counts,
         misnamed=tuple(dict.fromkeys(text for part in parts for text in part.misnamed)),
         unused=_unused(parts),
