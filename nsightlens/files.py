@@ -50,7 +50,7 @@ def check_place(
         not let it be looked at.
     """
     if any(is_same(path, source) for source in inputs):
-        raise OutputError(f"{path} is one of the reports that are read: choose another name.")
+        raise OutputError(f"{path} is one of the files that are read: choose another name.")
     status = status_of(path)
     if status is None:
         return

@@ -7,16 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsightlens.cli import arguments
-from nsightlens.cli.exit_codes import ExitCode
+from nsightlens.cli.exit_codes import ExitCode, SeveralErrors
 from nsightlens.cli.kernel_rules import add_kernel_rules, check_kernel_rules, rules_of
-from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
+from nsightlens.cli.output import (
+    check_output,
+    chosen_format,
+    chosen_style,
+    files_read,
+    write_result,
+)
 from nsightlens.cli.peaks import add_peaks, check_peaks
 from nsightlens.cli.step_rules import add_step_rules, check_step_rules, step_rules_of
 from nsightlens.cli.two_sides import add_base, find_sides, load_sides
+from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from nsightlens.cli.two_sides import FoundSides, Sides
     from nsightlens.comparison import GateResult, GateRules
@@ -60,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action=arguments.Once,
         type=arguments.name_of_file,
-        help="write JUnit XML too, one test case per rule; --force replaces it",
+        help="write JUnit XML too, one test case per rule and per report that cannot be read; "
+        "--force replaces it",
     )
     arguments.add_text(parser, names=False)
 
@@ -76,23 +84,45 @@ def run(args: argparse.Namespace) -> int:
     check_peaks(args)
     check_kernel_rules(args)
     check_step_rules(args)
-    sides = load_sides(args, found)
+    try:
+        sides = load_sides(args, found)
+    except SeveralErrors as failure:
+        # Of a file from an earlier run CI would read that everything is well.
+        _write_junit(
+            args, None, [(f"report {i}", str(one)) for i, one in enumerate(failure.errors, 1)]
+        )
+        raise
     result = _result(args, rules, sides)
     write_result(args, _pieces(args, sides, result))
-    if args.junit is not None:
-        from nsightlens.files import write_text
-        from nsightlens.render.junit import junit_xml
-
-        write_text(Path(args.junit), [junit_xml(result.rows)], force=args.force)
+    _write_junit(args, result, [(path, str(error)) for path, error in sides.unread])
     code = sides.finish()
     return code or (ExitCode.OK if result.passed else ExitCode.CHECK_FAILED)
 
 
 def _check_junit(args: argparse.Namespace, found: FoundSides) -> None:
-    if args.junit is not None:
-        from nsightlens.files import check_place
+    if args.junit is None:
+        return
+    from nsightlens.files import check_place
 
-        check_place(Path(args.junit), force=args.force, inputs=found.paths)
+    if args.junit == "-":
+        raise FilterError("--junit writes to a file: name one. Stdout holds the answer.")
+    if args.output is not None and Path(args.junit).absolute() == Path(args.output).absolute():
+        raise FilterError(f"--junit and -o both name {args.junit}: choose another name for one.")
+    check_place(Path(args.junit), force=args.force, inputs=files_read(args, found.paths))
+
+
+def _write_junit(
+    args: argparse.Namespace, result: GateResult | None, unread: Sequence[tuple[str, str]]
+) -> None:
+    """Write the rules, none of which was checked where there is no result."""
+    if args.junit is None:
+        return
+    from nsightlens import tables
+    from nsightlens.files import write_text
+    from nsightlens.render.junit import junit_xml
+
+    rows = tables.schema_of(tables.GATE).empty_table() if result is None else result.rows
+    write_text(Path(args.junit), [junit_xml(rows, unread=unread)], force=args.force)
 
 
 def _result(args: argparse.Namespace, rules: GateRules, sides: Sides) -> GateResult:
@@ -119,9 +149,9 @@ def _pieces(args: argparse.Namespace, sides: Sides, result: GateResult) -> Itera
 
     form = chosen_format(args)
     if form == "table":
-        return [gate_text(result.rows, chosen_style(args))]
+        return [gate_text(result.rows, chosen_style(args), len(sides.unread))]
     if form == "markdown":
-        return [gate_markdown(result.rows)]
+        return [gate_markdown(result.rows, len(sides.unread))]
     if form == "csv":
         from nsightlens.render.delimited import csv_pieces
 
@@ -133,6 +163,6 @@ def _pieces(args: argparse.Namespace, sides: Sides, result: GateResult) -> Itera
     parts = {
         "base": paths[0] if sides.base is not None else [],
         "new": paths[-1],
-        "passed": result.passed,
+        "passed": result.passed and not sides.unread,
     }
     return envelope_pieces("nsightlens.gate", sides.source(options), plain_rows(result.rows), parts)

@@ -21,11 +21,14 @@ __all__ = [
     "check_output",
     "chosen_format",
     "chosen_style",
+    "files_read",
     "write_result",
     "write_to_stdout",
 ]
 
 _STDOUT = "-"
+_SETTINGS = ("rules", "peaks", "kernel_rules")
+"""Options that name a file which is read."""
 
 
 def chosen_format(args: argparse.Namespace) -> str:
@@ -66,15 +69,21 @@ def check_output(args: argparse.Namespace, inputs: Sequence[Path]) -> None:
     OutputExistsError
         The file exists and ``--force`` was not given.
     OutputError
-        It is one of the reports, or its folder does not exist.
+        It is one of the files that are read, or its folder does not exist.
     FilterError
         Its suffix stands for no format; see `chosen_format`.
     """
     if not _goes_to_stdout(args):
         from nsightlens.files import check_place
 
-        check_place(Path(args.output), force=args.force, inputs=inputs)
+        check_place(Path(args.output), force=args.force, inputs=files_read(args, inputs))
     chosen_format(args)
+
+
+def files_read(args: argparse.Namespace, reports: Sequence[Path]) -> list[Path]:
+    """Return reports and files of settings: no output may take the place of any of them."""
+    named = (getattr(args, name, None) for name in _SETTINGS)
+    return [*reports, *(Path(name) for name in named if name is not None)]
 
 
 def write_result(args: argparse.Namespace, pieces: Iterable[str]) -> None:

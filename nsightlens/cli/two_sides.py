@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from nsightlens.cli.load import Found, Loaded
+    from nsightlens.cli.load import Found, Loaded, Unread
     from nsightlens.render.facts import ReportFacts
     from nsightlens.report import Report
 
@@ -45,6 +45,11 @@ class Sides(NamedTuple):
     def loaded(self) -> list[Loaded]:
         """Base and new, or new alone."""
         return [self.new] if self.base is None else [self.base, self.new]
+
+    @property
+    def unread(self) -> list[Unread]:
+        """The reports of both sides that could not be read."""
+        return [unread for one in self.loaded for unread in one.unread]
 
     def finish(self) -> int:
         """Name the reports that could not be read; return the exit code, that of the first."""
@@ -115,9 +120,12 @@ def find_sides(args: argparse.Namespace, *, splits_two: bool) -> FoundSides:
     """
     if args.base is None and splits_two:
         if len(args.reports) != 2:
+            from nsightlens.render.numbers import counted
+
+            count = counted(len(args.reports), "report was", "reports were")
             raise FilterError(
-                f"{len(args.reports)} reports were given: give two, BASE and NEW, or several of "
-                "each side as NEW... --base BASE..."
+                f"{count} given: give two, BASE and NEW, or several of each side as NEW... --base "
+                "BASE..."
             )
         base, new = args.reports[:1], args.reports[1:]
     else:

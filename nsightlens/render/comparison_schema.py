@@ -89,7 +89,12 @@ def gate_row_schema(of_column: Callable[[Column], dict[str, Any]]) -> dict[str, 
 
 def gate_parts_schema(_of_column: Callable[[Column], dict[str, Any]]) -> dict[str, Any]:
     """Return the schemas of what stands beside the rows of a gate."""
-    return {**_sides(), "passed": _about({"type": "boolean"}, "whether every rule holds")}
+    return {
+        **_sides(),
+        "passed": _about(
+            {"type": "boolean"}, "whether every rule holds and every report could be read"
+        ),
+    }
 
 
 def _sides() -> dict[str, Any]:

@@ -21,22 +21,28 @@ __all__ = ["gate_markdown", "gate_text", "headline"]
 _SIGNS = {"passed": "ok", "failed": "FAILED"}
 
 
-def headline(statuses: Sequence[str]) -> str:
-    """Say how many rules hold.
+def headline(statuses: Sequence[str], unread_count: int = 0) -> str:
+    """Say how many rules hold, and of how many reports nothing is known.
 
     Examples
     --------
     >>> headline(["passed", "failed"]), headline(["passed"])
     ('1 of 2 rules failed', '1 rule holds')
+    >>> headline(["passed"], unread_count=1)
+    '1 rule holds, but 1 report could not be read'
     """
     failed = statuses.count("failed")
-    if failed:
-        return f"{failed} of {numbers.counted(len(statuses), 'rule')} failed"
     holds = "hold" if len(statuses) > 1 else "holds"
-    return f"{numbers.counted(len(statuses), 'rule')} {holds}"
+    said = f"{numbers.counted(len(statuses), 'rule')} {holds}"
+    if failed:
+        said = f"{failed} of {numbers.counted(len(statuses), 'rule')} failed"
+    if unread_count:
+        joint = "and" if failed else "but"
+        said += f", {joint} {numbers.counted(unread_count, 'report')} could not be read"
+    return said
 
 
-def gate_text(rows: pa.Table, style: Style) -> str:
+def gate_text(rows: pa.Table, style: Style, unread_count: int = 0) -> str:
     """Return one paragraph per rule, those that failed first.
 
     Parameters
@@ -45,10 +51,12 @@ def gate_text(rows: pa.Table, style: Style) -> str:
         With the schema of `nsightlens.tables.GATE`.
     style
         What the output can show.
+    unread_count
+        Reports that could not be read.
     """
     table = rows.to_pydict()
     order = _failed_first(table)
-    lines = [style.paint(headline(table["status"]), "head")]
+    lines = [style.paint(headline(table["status"], unread_count), "head")]
     for i in order:
         status = table["status"][i]
         sign = f"{_SIGNS[status]:<6}  "
@@ -64,7 +72,7 @@ def gate_text(rows: pa.Table, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def gate_markdown(rows: pa.Table) -> str:
+def gate_markdown(rows: pa.Table, unread_count: int = 0) -> str:
     """Return the rules as a Markdown table, those that failed first."""
     table = rows.to_pydict()
     order = _failed_first(table)
@@ -80,7 +88,8 @@ def gate_markdown(rows: pa.Table) -> str:
         column("scope", "scope"),
         column("found", "message"),
     ]
-    return f"**{headline(table['status'])}**\n\n{markdown_table(shown, code_columns=('metric',))}"
+    first = f"**{headline(table['status'], unread_count)}**"
+    return f"{first}\n\n{markdown_table(shown, code_columns=('metric',))}"
 
 
 def _failed_first(table: Mapping[str, Sequence[Any]]) -> list[int]:

@@ -157,7 +157,7 @@ def test_what_cannot_be_compared_is_told_with_its_reason(run: CommandLine) -> No
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["b1.ncu-rep"], 2, "1 reports were given: give two, BASE and NEW"),
+        (["b1.ncu-rep"], 2, "1 report was given: give two, BASE and NEW"),
         (["b1.ncu-rep", "b2.ncu-rep", "n1.ncu-rep"], 2, "3 reports were given"),
         (["b1.ncu-rep", "nowhere.ncu-rep"], 3, "nowhere.ncu-rep"),
         (["b1.ncu-rep", "text.bin"], 4, "text.bin"),

@@ -90,7 +90,7 @@ def test_a_change_is_checked_against_the_base(ci: CommandLine) -> None:
         (["--rules", "nowhere.toml", "main.ncu-rep"], 2, "nowhere.toml"),
         (["--rules", "gate.toml", "nowhere.ncu-rep"], 3, "nowhere.ncu-rep"),
         (["--rules", "gate.toml", "text.bin"], 4, "text.bin"),
-        (["--rules", "gate.toml", "main.ncu-rep", "--junit", "gate.toml"], 6, "exists already"),
+        (["--rules", "gate.toml", "main.ncu-rep", "--junit", "change.toml"], 6, "exists already"),
         (["--rules", "gate.toml", "main.ncu-rep", "text.bin"], 4, "text.bin"),
     ],
 )
@@ -122,6 +122,65 @@ def test_junit_xml_has_a_case_per_rule(ci: CommandLine) -> None:
     again = ci("gate", "--rules", "gate.toml", "main.ncu-rep", "--junit", "gate.xml", "--force")
     assert again.code == 0
     assert ET.parse("gate.xml").getroot().get("failures") == "0"
+
+
+def test_a_report_that_cannot_be_read_is_an_error_of_the_xml(ci: CommandLine) -> None:
+    """CI would be green by the rules alone; nothing of it says that everything is well."""
+    words = ("gate", "--rules", "gate.toml", "main.ncu-rep", "nope.ncu-rep", "--junit", "gate.xml")
+    done = ci(*words)
+    assert done.code == 3
+    assert done.out.splitlines()[0] == "2 rules hold, but 1 report could not be read"
+    root = ET.parse("gate.xml").getroot()
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["3", "0", "1"]
+    case = root.findall("testsuite/testcase")[-1]
+    assert case.get("name") == "read nope.ncu-rep"
+    error = case.find("error")
+    assert error is not None
+    assert "nope.ncu-rep" in (error.get("message") or "")
+    document = json.loads(ci(*words, "--force", "-f", "json").out)
+    assert document["passed"] is False
+    text = ci(*words, "--force", "-f", "markdown").out
+    assert text.startswith("**2 rules hold, but 1 report could not be read**")
+
+
+def test_xml_of_an_earlier_run_does_not_stay_where_no_report_can_be_read(ci: CommandLine) -> None:
+    """CI would take it for this run's."""
+    words = ("gate", "--rules", "gate.toml", "--junit", "gate.xml", "--force")
+    assert ci(*words, "main.ncu-rep").code == 0
+    assert ci(*words, "nope.ncu-rep", "text.bin").code == 3
+    root = ET.parse("gate.xml").getroot()
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["2", "0", "2"]
+
+
+@pytest.mark.parametrize("option", ["--junit", "-o"])
+@pytest.mark.parametrize("name", ["gate.toml", "peaks.toml", "kernels.toml", "main.ncu-rep"])
+def test_no_output_takes_the_place_of_a_file_that_is_read(
+    ci: CommandLine, option: str, name: str
+) -> None:
+    """Not even with --force."""
+    Path("peaks.toml").write_text("", encoding="utf-8")
+    Path("kernels.toml").write_text("", encoding="utf-8")
+    before = Path(name).read_bytes()
+    words = ("--rules", "gate.toml", "--peaks", "peaks.toml", "--kernel-rules", "kernels.toml")
+    done = ci("gate", *words, "main.ncu-rep", option, name, "-f", "json", "--force")
+    assert done.code == 6
+    assert f"{name} is one of the files that are read" in done.err
+    assert Path(name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--junit", "-"], "name one"),
+        (["--junit", "./x.json", "-o", "x.json"], "both name ./x.json"),
+    ],
+)
+def test_the_xml_has_a_file_of_its_own(ci: CommandLine, words: list[str], told: str) -> None:
+    """Neither stdout nor that of the answer."""
+    done = ci("gate", "--rules", "gate.toml", "main.ncu-rep", *words)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err
+    assert not Path("-").exists()
 
 
 def test_json_follows_its_published_schema(ci: CommandLine) -> None:

@@ -44,6 +44,16 @@ def test_there_is_a_test_case_for_each_rule_and_a_failure_for_each_that_failed()
     assert failure.text == "<3> & more\nallowed: duration_ns at most 1 ms\nscope: family gemm"
 
 
+def test_there_is_an_error_for_each_report_that_could_not_be_read() -> None:
+    """Beside the rules."""
+    root = ET.fromstring(junit_xml(_rows(_row("a", "passed")), unread=[("x\x00", "x: no <such>")]))
+    assert [root.get(name) for name in ("tests", "failures", "errors")] == ["2", "0", "1"]
+    case = root.findall("testsuite/testcase")[1]
+    error = case.find("error")
+    assert error is not None
+    assert (case.get("name"), error.text) == ("read x?", "x: no <such>")
+
+
 @given(st.text(), st.text(), st.text())
 def test_whatever_the_texts_hold_the_xml_can_be_read(name: str, message: str, scope: str) -> None:
     """Also what XML has no way to write."""
