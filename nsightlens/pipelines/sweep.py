@@ -200,6 +200,7 @@ def sweep_reports(
         raise ValueError(f"reader must be one of {', '.join(READERS)}, not {reader!r}")
     options = _read_once(options or SweepOptions())
     _check(options, filters)
+    options = options._replace(selection=filters.told())
     # The model is for the whole.
     how = _How(ReadOptions(on_error=on_error, reader=reader), filters, options._replace(model=None))
     names = distinct(reports)

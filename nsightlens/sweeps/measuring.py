@@ -11,6 +11,7 @@ import numpy as np
 from nsightlens import tables
 from nsightlens.errors import PeaksWarning
 from nsightlens.steps import NO_STEP_RULES
+from nsightlens.sweeps.component_rows import component_rows
 from nsightlens.sweeps.model import DEFAULT_OPTIONS, Sweep, SweepOptions
 from nsightlens.sweeps.model_fit import fitting_needs
 from nsightlens.sweeps.needed import needed_by_annotations
@@ -155,14 +156,22 @@ def _sweep(part: SweepPart | None, options: SweepOptions) -> Sweep:
         needed, by_model = needed.filled(of_model.rows), of_model.components
         notes = of_model.notes
     rows = rows_of(part, needed)
+    selection = options.selection
     steps = steps_of(part, by_model)
     trends = trends_of(rows)
     return Sweep(
         rows,
         trends,
         steps,
-        verdict_of(rows, trends, steps),
+        verdict_of(
+            rows,
+            trends,
+            steps,
+            components=component_rows(part, by_model),
+            selection=selection,
+            is_salvaged=part.is_salvaged,
+        ),
         options.by,
-        (*notes_of(part, rows), *notes),
+        (*notes_of(part, rows, selection), *notes),
         (*part.misnamed, *part.unused),
     )

@@ -48,7 +48,10 @@ class Verdict(NamedTuple):
 
 
 class SweepOptions(NamedTuple):
-    """How a sweep is made of reports; can be pickled. See `nsightlens.sweep`."""
+    """How a sweep is made of reports; can be pickled. See `nsightlens.sweep`.
+
+    ``selection`` names the filters that launches had to pass; the verdict says so.
+    """
 
     by: By = "family"
     device: str | None = None
@@ -56,6 +59,7 @@ class SweepOptions(NamedTuple):
     kernel_rules: KernelRules | None = None
     step_rules: StepRules = NO_STEP_RULES
     model: str | Path | ModelConfig | None = None
+    selection: str = ""
 
 
 DEFAULT_OPTIONS = SweepOptions()

@@ -8,9 +8,11 @@ import numpy as np
 
 from nsightlens.devices.columns import number_column, text_column
 from nsightlens.steps import notes_of as step_notes_of
+from nsightlens.sweeps.mixture import mixture_notes
 from nsightlens.sweeps.origins import origin_notes
 from nsightlens.sweeps.sessions import session_notes
 from nsightlens.sweeps.trends import flip_notes
+from nsightlens.sweeps.verdict_whole import unlike_notes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["notes_of"]
 
 
-def notes_of(part: SweepPart, rows: pa.Table) -> list[str]:
+def notes_of(part: SweepPart, rows: pa.Table, selection: str = "") -> list[str]:
     """Return what to know of a sweep.
 
     Parameters
@@ -29,15 +31,32 @@ def notes_of(part: SweepPart, rows: pa.Table) -> list[str]:
         Its sums.
     rows
         Its rows.
+    selection
+        Filters that launches had to pass; empty for all launches.
     """
     steps = [text[:1].upper() + text[1:] for text in step_notes_of(part.step_counts)]
     return [
+        *_scope_notes(part, selection),
         *steps,
         *_launch_notes(part, rows),
+        *unlike_notes(rows),
+        *mixture_notes(part),
         *session_notes(part.sessions),
         *origin_notes(part.origins),
         *flip_notes(rows),
     ]
+
+
+def _scope_notes(part: SweepPart, selection: str) -> list[str]:
+    """Say what was left out before anything was added up."""
+    found = []
+    if selection:
+        found.append(
+            f"Shares of time are of the launches that pass the filters ({selection}), not of steps."
+        )
+    if part.is_salvaged:
+        found.append("A report was salvaged: its last step may not be whole.")
+    return found
 
 
 def _launch_notes(part: SweepPart, rows: pa.Table) -> list[str]:

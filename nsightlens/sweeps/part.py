@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,9 @@ from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.report import check_report
 from nsightlens.steps import StepCounts, step_counts
 from nsightlens.sweeps.joined_texts import joined_by_group
+from nsightlens.sweeps.mixture import add_ranges
 from nsightlens.sweeps.model import DEFAULT_OPTIONS
+from nsightlens.sweeps.numbers import quotient
 from nsightlens.sweeps.origins import Origins, joined_origins, origins_of
 from nsightlens.sweeps.sessions import Sessions, no_sessions, sessions_of
 
@@ -41,6 +44,9 @@ __all__ = ["KEYS", "SweepPart", "added_parts", "part_of"]
 
 KEYS = ("device_name", "phase", "family", "subtype", "kernel", "batch_size")
 """What makes a row, as columns of text."""
+
+_SALVAGED = re.compile(r": damaged (?:at byte|in) .* salvaged: ")
+"""What readers say of a report that they could not read to its end."""
 
 _COMMON = ("context_length", "query_tokens")
 _BYTES = ("dram_read_bytes", "dram_write_bytes")
@@ -73,6 +79,8 @@ class SweepPart:
         How many launches there are of each kind of step.
     misnamed, unused
         What was noticed of the peaks. The second counts only where no report has a use for them.
+    is_salvaged
+        Some report was damaged, and only its launches before the damage were read.
     """
 
     keys: pa.Table
@@ -85,6 +93,7 @@ class SweepPart:
     step_counts: StepCounts
     misnamed: tuple[str, ...]
     unused: tuple[str, ...]
+    is_salvaged: bool = False
 
     def __len__(self) -> int:
         return int(self.keys.num_rows)
@@ -171,6 +180,7 @@ def part_of(report: Report, options: SweepOptions = DEFAULT_OPTIONS) -> SweepPar
         step_counts=step_counts(report, options.step_rules),
         misnamed=tuple(misnamed_devices(report, overrides)),
         unused=tuple(unused_ceilings(report, overrides)),
+        is_salvaged=any(_SALVAGED.search(text) for text in report.warnings),
     )
 
 
@@ -193,6 +203,7 @@ def added_parts(parts: Sequence[SweepPart]) -> SweepPart:
         step_counts=counts,
         misnamed=tuple(dict.fromkeys(text for part in parts for text in part.misnamed)),
         unused=_unused(parts),
+        is_salvaged=any(part.is_salvaged for part in parts),
     )
     return whole.grouped(KEYS)
 
@@ -228,9 +239,14 @@ def _sums(report: Report, identity: pa.Table, usage: Usage, groups: Groups) -> S
     for name in _BYTES:
         adder.add(name, np.where(counts, number_column(report.launches, name), 0.0))
     alone = is_alone(report)
-    for name, source in _USEFUL.items():
-        needed = np.where(alone, number_column(identity, source), np.nan)
-        adder.add(name, np.where(counts, needed, 0.0))
+    needed = {
+        name: np.where(alone, number_column(identity, source), np.nan)
+        for name, source in _USEFUL.items()
+    }
+    for name, values in needed.items():
+        adder.add(name, np.where(counts, values, 0.0))
+    intensity = quotient(needed["useful_flop_count"], needed["algorithmic_bytes"])
+    add_ranges(adder, number_column(identity, "context_length"), intensity)
     return adder.sums
 
 

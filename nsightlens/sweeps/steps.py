@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from nsightlens import tables
 from nsightlens.analysis.label import BOUNDS, REGIMES, decide
 from nsightlens.analysis.phrase import choose
 from nsightlens.arrays import number_array
-from nsightlens.sweeps.components import COMPONENTS, component_column
+from nsightlens.sweeps.component_rows import of_components
+from nsightlens.sweeps.components import COMPONENTS, component_of
 from nsightlens.sweeps.needed import needed_by_annotations
 from nsightlens.sweeps.numbers import finite_numbers, finite_table, quotient, whole_numbers
 from nsightlens.sweeps.rows import STEP_KEYS, work_of
@@ -77,14 +77,10 @@ def _component_columns(
     duration_ns: NDArray[np.float64],
     by_model: Mapping[tuple[StepKey, str], ComponentWork],
 ) -> dict[str, Any]:
-    # The component stands where the family does, so that rows add up to components.
-    column = component_column(part.keys["family"].combine_chunks())
-    at = part.keys.schema.get_field_index("family")
-    keys = part.keys.set_column(at, "family", column)
-    members = replace(part, keys=keys).grouped((*STEP_KEYS, "family"))
+    members = of_components(part)
     step_at = {key: i for i, key in enumerate(_step_keys(steps))}
     step = np.array([step_at[key] for key in _step_keys(members)], dtype=np.intp)
-    component = members.keys["family"].to_pylist()
+    component = [component_of(family) for family in members.keys["family"].to_pylist()]
     measured = members.tally.measured()
     work, needed = work_of(members, measured), needed_by_annotations(members)
     useful = quotient(needed.flop, needed.bytes)
@@ -92,10 +88,8 @@ def _component_columns(
         of_model = by_model.get((key, name))
         if np.isnan(useful[i]) and of_model is not None and of_model.bytes > 0:
             useful[i] = of_model.flop / of_model.bytes
-    shares = 100.0 * quotient(
-        np.where(np.isnan(duration_ns[step]), np.nan, np.nan_to_num(measured.usage.duration_ns)),
-        duration_ns[step],
-    )
+    # Launches without a duration have a share, which nobody knows.
+    shares = 100.0 * quotient(measured.usage.duration_ns, duration_ns[step])
     of_step = {
         "intensity_flop_per_byte": quotient(work.flop, work.dram_bytes),
         "dram_throughput_pct": measured.context.number["dram_throughput_pct"],

@@ -11,8 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nsightlens.sweeps.model import Verdict
-from nsightlens.sweeps.verdict_evidence import evidence_of, lacking
-from nsightlens.sweeps.verdict_words import conclusion_words, opening_words, side_words
+from nsightlens.sweeps.verdict_evidence import evidence_of
+from nsightlens.sweeps.verdict_lacking import lacking
+from nsightlens.sweeps.verdict_words import (
+    conclusion_words,
+    left_out_words,
+    opening_words,
+    side_words,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,13 +34,30 @@ TWICE = 2.0
 """[1] So does the one with the largest share, where the other has no more than its half."""
 
 
-def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
+def verdict_of(
+    rows: pa.Table,
+    trends: pa.Table,
+    steps: pa.Table,
+    *,
+    components: pa.Table | None = None,
+    selection: str = "",
+    is_salvaged: bool = False,
+) -> Verdict:
     """Say what limits decode, and what explains it.
 
     Parameters
     ----------
     rows, trends, steps
         With the schemas of `nsightlens.tables.SWEEP`, ``SWEEP_TRENDS`` and ``SWEEP_STEPS``.
+    components
+        The rows of each step and component added up, from
+        `nsightlens.sweeps.component_rows.component_rows`, so that the verdict is the same whatever
+        a row is. None, where rows cannot be added up: the row and the trend with most of the time
+        stand for their component.
+    selection
+        Filters that launches had to pass; empty for all launches.
+    is_salvaged
+        A report ends in the middle, so that its last step may not be whole.
 
     Returns
     -------
@@ -47,7 +70,9 @@ def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
     At the largest batch size, a component explains the step where it has half of the time of
     kernels, or the largest share and twice that of the other. ``bandwidth_saturated_attention``:
     it is attention, limited by DRAM and saturated. ``compute_bound_plateau``: it is compute-bound
-    and does not wait. ``mixed``: neither explains the step alone, and both are at a limit.
+    and does not wait, or both are. ``mixed``: neither explains the step alone; attention is
+    saturated and matmul compute-bound. Where matmul still reads weights, more sequences share them,
+    and there is no plateau yet.
 
     Examples
     --------
@@ -57,13 +82,14 @@ def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
     'bandwidth_saturated_attention'
     """
     missing = lacking(rows, steps)
-    evidence = evidence_of(rows, trends, steps)
+    evidence = evidence_of(rows, trends, steps, components, is_salvaged=is_salvaged)
     if evidence is None:
         return Verdict("undecided", missing)
     explanation = _explanation(evidence)
     sides = {step.batch: step for step in (evidence.small, evidence.large)}
     texts = [
-        opening_words(evidence),
+        opening_words(evidence, selection),
+        left_out_words(evidence),
         *map(side_words, sides.values()),
         conclusion_words(evidence, explanation, missing),
     ]
@@ -72,18 +98,26 @@ def verdict_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Verdict:
 
 def _explanation(evidence: Evidence) -> str:
     attention, matmul = evidence.large.attention, evidence.large.matmul
-    if attention is None or matmul is None or not evidence.has_two_steps:
+    if attention is None or matmul is None or not evidence.has_two_steps or evidence.is_in_doubt:
         return "undecided"
     leader = _leader(attention, matmul)
     if leader is None:
-        are_limited = all(one.is_bandwidth_saturated or one.is_compute_bound
-                          for one in (attention, matmul))  # fmt: skip
-        return "mixed" if are_limited else "undecided"
+        return _together(attention, matmul)
     if leader.is_compute_bound:
         return "compute_bound_plateau"
     if leader is attention and attention.is_bandwidth_saturated:
         return "bandwidth_saturated_attention"
     return "undecided"
+
+
+def _together(attention: ComponentAt, matmul: ComponentAt) -> str:
+    """Return what explains a step of which neither has most of the time."""
+    if not matmul.is_compute_bound:
+        # At the limit of DRAM it still reads weights, which more sequences would share.
+        return "undecided"
+    if attention.is_compute_bound:
+        return "compute_bound_plateau"
+    return "mixed" if attention.is_bandwidth_saturated else "undecided"
 
 
 def _leader(attention: ComponentAt, matmul: ComponentAt) -> ComponentAt | None:

@@ -1,24 +1,27 @@
-"""What the verdict on a sweep rests on: attention and matmul at two batch sizes, their trends."""
+"""What the verdict on a sweep rests on: attention and matmul at the batch sizes that have both."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
+from nsightlens.analysis.thresholds import CONTRADICTION
 from nsightlens.sweeps.components import COMPONENTS
+from nsightlens.sweeps.trends import trends_of
+from nsightlens.sweeps.verdict_whole import LeftOut, chosen_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
-
-__all__ = ["ComponentAt", "Evidence", "StepAt", "evidence_of", "lacking"]
+__all__ = ["ComponentAt", "Evidence", "StepAt", "decode_rows", "evidence_of"]
 
 Row = dict[str, Any]
 _WATCHED = COMPONENTS[:2]
 
 
 class ComponentAt(NamedTuple):
-    """A component at a batch size: its share, and the label of its row with most of the time.
+    """A component at a batch size: its share, and its label.
 
     Parameters
     ----------
@@ -27,15 +30,16 @@ class ComponentAt(NamedTuple):
     share
         [1] Of the time of kernels in the step.
     row
-        Of the table of rows.
-    intensity
-        [FLOP/B] Without padding where that is known, else as executed.
+        Its sums, labelled; with the columns of `nsightlens.tables.SWEEP`.
+    useful, executed
+        [FLOP/B] Intensity without padding, and as executed; None where it is not known.
     """
 
     name: str
     share: float
     row: Row
-    intensity: float | None
+    useful: float | None
+    executed: float | None
 
     @property
     def is_bandwidth_saturated(self) -> bool:
@@ -58,9 +62,21 @@ class ComponentAt(NamedTuple):
         """No resource explains its time."""
         return self.row["regime"] in ("latency", "small_grid")
 
+    @property
+    def lacks_dram(self) -> bool:
+        """It is memory-bound, and nothing says whether by DRAM."""
+        is_memory = self.row["origin"] != "analytic" and self.row["bound"] == "memory"
+        return is_memory and self.row["dram_throughput_pct"] is None
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Its counters say more than can be, so that one of them or a peak is wrong."""
+        dram = (self.row["dram_throughput_pct"] or 0.0) / 100.0
+        return max(self.row["limiter_fraction"] or 0.0, dram) > CONTRADICTION
+
 
 class StepAt(NamedTuple):
-    """A step of one batch size; a component that was not profiled is None."""
+    """A step of one batch size; a component of which no time is known is None."""
 
     batch: int
     attention: ComponentAt | None
@@ -87,17 +103,35 @@ class Evidence(NamedTuple):
         Name of the GPU with the most time in decode.
     is_one_of_several
         Other GPUs have decode steps too.
-    small, large
-        The smallest and the largest batch size, of those with both components where there are any.
+    steps
+        By ascending batch size: those that can be judged, where there are any.
+    left_out
+        Batch sizes that cannot be, with the reason.
     trends
         Row of the table of trends by component: that with most of the time.
     """
 
     device: str
     is_one_of_several: bool
-    small: StepAt
-    large: StepAt
+    steps: list[StepAt]
+    left_out: list[LeftOut]
     trends: dict[str, Row]
+
+    @property
+    def small(self) -> StepAt:
+        """The smallest batch size."""
+        return self.steps[0]
+
+    @property
+    def large(self) -> StepAt:
+        """The largest batch size."""
+        return self.steps[-1]
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Nothing says which steps were profiled whole, so that all are shown and none judged."""
+        shown = {step.batch for step in self.steps}
+        return any(batch in shown for one in self.left_out for batch in one.batches)
 
     @property
     def has_two_steps(self) -> bool:
@@ -106,15 +140,22 @@ class Evidence(NamedTuple):
         return is_complete and self.small.batch != self.large.batch
 
 
-def evidence_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Evidence | None:
+def evidence_of(
+    rows: pa.Table,
+    trends: pa.Table,
+    steps: pa.Table,
+    components: pa.Table | None = None,
+    *,
+    is_salvaged: bool = False,
+) -> Evidence | None:
     """Return what is known of decode; None where no decode step has a batch size.
 
     Parameters
     ----------
-    rows, trends, steps
+    rows, trends, steps, components, is_salvaged
         As for `nsightlens.sweeps.verdict_of`.
     """
-    decode = _decode(steps)
+    decode = decode_rows(steps)
     if not decode:
         return None
     total: dict[tuple[str, str | None], float] = {}
@@ -122,73 +163,24 @@ def evidence_of(rows: pa.Table, trends: pa.Table, steps: pa.Table) -> Evidence |
         place = (step["origin"], step["device_name"])
         total[place] = total.get(place, 0.0) + (step["duration_ns"] or 0.0)
     place = max(total, key=lambda one: (total[one], str(one)))
-    members = _decode(rows, place)
-    found = [_step(step, members) for step in _decode(steps, place)]
+    members = decode_rows(rows if components is None else components, place)
+    found = [_step(step, members) for step in decode_rows(steps, place)]
     found.sort(key=lambda step: step.batch)
-    chosen = [step for step in found if step.is_complete] or found
+    chosen, left_out = chosen_steps(
+        {step.batch: step.is_complete for step in found},
+        decode_rows(rows, place),
+        is_salvaged=is_salvaged,
+    )
     return Evidence(
         device=place[1] or "a GPU without a name",
         is_one_of_several=len(total) > 1,
-        small=chosen[0],
-        large=chosen[-1],
-        trends=_trends(trends, place),
+        steps=[step for step in found if step.batch in chosen],
+        left_out=left_out,
+        trends=_trends(trends if components is None else _trends_at(components, chosen), place),
     )
 
 
-def lacking(rows: pa.Table, steps: pa.Table) -> str:
-    """Say what is missing for a verdict, in a sentence; empty where the labels have to say it."""
-    if not rows.num_rows:
-        return "There is no launch to judge."
-    return _lacking_steps(steps) or _lacking_components(rows)
-
-
-def _lacking_steps(steps: pa.Table) -> str:
-    phases = set(steps["phase"].to_pylist())
-    if "decode" not in phases:
-        named = sorted(phase for phase in phases if phase)
-        if named:
-            return f"No launch belongs to a decode step, only to {' and '.join(named)}."
-        return "Nothing says which launches belong to decode steps: a range or --batch-from can."
-    if not _decode(steps):
-        return "Nothing says the batch size of decode launches: --batch-from or --batch-size can."
-    return ""
-
-
-def _lacking_components(rows: pa.Table) -> str:
-    decode = _decode(rows)
-    have = {row["component"] for row in decode if row["duration_ns"]}
-    absent = [name for name in _WATCHED if name not in have]
-    if absent:
-        return _absent(absent, rows)
-    both = [batch for batch in {row["batch_size"] for row in decode} if _has_both(decode, batch)]
-    if not both:
-        return "No batch size has both attention and matmul: profile whole steps."
-    if len(both) == 1:
-        return f"One batch size, {both[0]}, shows no trend: profile a second one."
-    return ""
-
-
-def _absent(absent: Sequence[str], rows: pa.Table) -> str:
-    names = " nor ".join(absent)
-    columns = zip(rows["component"].to_pylist(), rows["phase"].to_pylist(), strict=True)
-    if (absent[0], None) in set(columns):
-        return (
-            f"Launches of {names} have no phase, so that they are in no decode step: a range or"
-            " --batch-from with a group 'phase' says it."
-        )
-    what = "neither " if len(absent) > 1 else "no "
-    return (
-        f"Decode steps have {what}{names}, so that no share of a step is known: profile whole"
-        " steps, without a filter on kernels."
-    )
-
-
-def _has_both(decode: Sequence[Row], batch: int) -> bool:
-    have = {row["component"] for row in decode if row["batch_size"] == batch and row["duration_ns"]}
-    return have >= set(_WATCHED)
-
-
-def _decode(table: pa.Table, place: tuple[str, str | None] | None = None) -> list[Row]:
+def decode_rows(table: pa.Table, place: tuple[str, str | None] | None = None) -> list[Row]:
     """Return the rows of decode with a batch size, of one origin and GPU where that is given."""
     return [
         row
@@ -199,24 +191,32 @@ def _decode(table: pa.Table, place: tuple[str, str | None] | None = None) -> lis
     ]
 
 
-def _step(step: Row, rows: Sequence[Row]) -> StepAt:
+def _step(step: Row, components: Sequence[Row]) -> StepAt:
     found: dict[str, ComponentAt | None] = dict.fromkeys(_WATCHED)
     for name in _WATCHED:
         share = step[f"{name}_share_pct"]
         mine = [
             row
-            for row in rows
+            for row in components
             if row["batch_size"] == step["batch_size"]
             and row["component"] == name
             and row["duration_ns"]
         ]
         if mine and share is not None:
-            longest = max(mine, key=lambda row: row["duration_ns"])
-            useful = step[f"useful_{name}_intensity_flop_per_byte"]
-            executed = step[f"{name}_intensity_flop_per_byte"]
-            intensity = executed if useful is None else useful
-            found[name] = ComponentAt(name, share / 100.0, longest, intensity)
+            found[name] = ComponentAt(
+                name,
+                share / 100.0,
+                max(mine, key=lambda row: row["duration_ns"]),
+                step[f"useful_{name}_intensity_flop_per_byte"],
+                step[f"{name}_intensity_flop_per_byte"],
+            )
     return StepAt(step["batch_size"], found["attention"], found["matmul"])
+
+
+def _trends_at(components: pa.Table, batches: set[int]) -> pa.Table:
+    """Return the trends over the batch sizes that are judged, and no others."""
+    wanted = [batch in batches for batch in components["batch_size"].to_pylist()]
+    return trends_of(components.filter(pa.array(wanted, pa.bool_())))
 
 
 def _trends(trends: pa.Table, place: tuple[str, str | None]) -> dict[str, Row]:

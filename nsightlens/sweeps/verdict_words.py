@@ -5,22 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.analysis.thresholds import BUSY
+from nsightlens.sweeps.verdict_growth import growth_words
+from nsightlens.sweeps.verdict_undecided import why_undecided
+from nsightlens.sweeps.verdict_whole import batch_words
 
 if TYPE_CHECKING:
     from nsightlens.sweeps.verdict_evidence import ComponentAt, Evidence, StepAt
 
-__all__ = ["conclusion_words", "opening_words", "side_words"]
+__all__ = ["conclusion_words", "left_out_words", "opening_words", "side_words"]
 
-_LEVELS = {"l2": "L2", "l1": "L1"}
+_LEVELS = {"l2": "L2", "l1": "L1", "memory": "busiest part of the memory system", "sm": "SM"}
 
 
-def opening_words(evidence: Evidence) -> str:
-    """Say what was looked at."""
+def opening_words(evidence: Evidence, selection: str = "") -> str:
+    """Say what was looked at.
+
+    Parameters
+    ----------
+    evidence
+        What the verdict rests on.
+    selection
+        Filters that launches had to pass; empty for all launches.
+    """
     small, large = evidence.small.batch, evidence.large.batch
     batches = f"batch {small}" if small == large else f"batch {small} to {large}"
     others = ", the GPU with most of the time" if evidence.is_one_of_several else ""
     how = "roofline time of the model" if _is_analytic(evidence) else "kernel time"
-    return f"Decode on {evidence.device}{others}, {batches}, by {how}."
+    alone = f" of the launches that pass the filters ({selection}) alone" if selection else ""
+    return f"Decode on {evidence.device}{others}, {batches}, by {how}{alone}."
+
+
+def left_out_words(evidence: Evidence) -> str:
+    """Say at which batch sizes the steps cannot be judged, and why; empty where all can be."""
+    if not evidence.left_out or evidence.is_in_doubt:
+        return ""
+    told = "; ".join(f"batch {batch_words(one.batches)}, where {one.why}"
+                     for one in evidence.left_out)  # fmt: skip
+    return f"Left out: {told}."
 
 
 def side_words(step: StepAt) -> str:
@@ -39,26 +60,55 @@ def side_words(step: StepAt) -> str:
 
 def conclusion_words(evidence: Evidence, explanation: str, missing: str) -> str:
     """Say what explains a plateau, or what is missing to say it."""
+    if explanation == "undecided" and evidence.is_in_doubt:
+        told = "; ".join(f"at batch {batch_words(one.batches)} {one.why}"
+                         for one in evidence.left_out)  # fmt: skip
+        return f"What limits large batches stays undecided: {told}. Profile whole steps."
     if explanation == "undecided" and missing:
         return f"What limits large batches stays undecided. {missing}"
-    growth = _growth_words(evidence)
+    said = (growth_words(evidence), _conclusion(evidence, explanation), _doubt(evidence))
+    return " ".join(text for text in said if text)
+
+
+def _conclusion(evidence: Evidence, explanation: str) -> str:
+    where = _large_words(evidence)
     if explanation == "bandwidth_saturated_attention":
         return (
-            f"{growth}So bandwidth-saturated attention limits large batches, not a compute-bound"
+            f"So bandwidth-saturated attention limits {where}, not a compute-bound"
             f" plateau{_but_matmul(evidence)}."
         )
-    if explanation == "compute_bound_plateau":
-        leader, other = evidence.large.components
+    leader, other = evidence.large.components
+    if explanation == "compute_bound_plateau" and leader.is_compute_bound:
+        limits = "both are at their compute limit" if other.is_compute_bound else (
+            f"{leader.name} is at its compute limit"
+        )  # fmt: skip
         return (
-            f"{growth}So a compute-bound plateau limits large batches: {leader.name} is at its"
-            f" compute limit, and {other.name} has {_percent(other.share)} of the time."
+            f"So a compute-bound plateau limits {where}: {limits}, and {other.name} has"
+            f" {_percent(other.share)} of the time."
         )
     if explanation == "mixed":
         return (
-            f"{growth}Both are at a limit and neither has most of the time, so that they limit"
-            " large batches together."
+            "Attention is at the limit of DRAM and matmul at that of compute, and neither has most"
+            f" of the time, so that they limit {where} together."
         )
-    return f"{growth}{_why_undecided(evidence)}"
+    return why_undecided(evidence)
+
+
+def _large_words(evidence: Evidence) -> str:
+    """Name the largest batch size where larger ones were profiled and cannot be judged."""
+    large = evidence.large.batch
+    if any(batch > large for one in evidence.left_out for batch in one.batches):
+        return f"batch {large}, the largest that can be judged"
+    return "large batches"
+
+
+def _doubt(evidence: Evidence) -> str:
+    """Say which numbers at the largest batch size cannot be."""
+    told = [f"{one.name} is at more than its peak" for one in evidence.large.components
+            if one.is_contradicted]  # fmt: skip
+    if not told:
+        return ""
+    return f"The confidence is low: {' and '.join(told)}, so that a counter or a peak is wrong."
 
 
 def _state(one: ComponentAt) -> str:
@@ -91,67 +141,11 @@ def _bracketed(*parts: str) -> str:
     return f" ({said})" if said else ""
 
 
-def _growth_words(evidence: Evidence) -> str:
-    """Say how the intensities of both grow, and where matmul passes the ridge."""
-    said = [text for text in (_growth(evidence, name) for name in ("attention", "matmul")) if text]
-    return f"Intensity: {', '.join(said)}. " if said else ""
-
-
-def _growth(evidence: Evidence, name: str) -> str:
-    pair = [getattr(step, name) for step in (evidence.small, evidence.large)]
-    values = [one.intensity for one in pair if one is not None and one.intensity is not None]
-    if len(values) < len(pair):
-        return ""
-    low, high = map(_significant, values)
-    trend = evidence.trends.get(name, {})
-    slope = trend.get("useful_intensity_slope")
-    slope = trend.get("intensity_slope") if slope is None else slope
-    error = f" (slope {round(slope, 2) + 0.0:.2f})" if slope is not None else ""
-    if low == high or abs(slope or 0.0) < 0.1:
-        text = f"{name} stays at {high} FLOP/B{error}"
-    else:
-        text = f"{name} goes from {low} to {high} FLOP/B{error}"
-    flip = trend.get("flip_batch_size")
-    if trend.get("flip") in ("memory_to_compute", "compute_to_memory") and flip is not None:
-        # Of shapes alone the law is known, which a line between distant batch sizes is not.
-        is_of_shapes = _is_analytic(evidence) and trend.get("analytic_flip_batch_size") is not None
-        how = "analytic_flip_batch_size" if is_of_shapes else "flip_batch_size_interpolated"
-        at = trend.get(how)
-        text += f" and crosses the ridge at batch {flip if at is None else round(at)}"
-    return text
-
-
 def _but_matmul(evidence: Evidence) -> str:
     matmul = evidence.large.matmul
     if matmul is not None and matmul.is_compute_bound:
         return f": matmul is compute-bound, but has {_percent(matmul.share)} of the time"
     return ""
-
-
-def _why_undecided(evidence: Evidence) -> str:
-    """Say why the labels at the largest batch size explain no plateau."""
-    first, second = evidence.large.components
-    unknown = [one.name for one in (first, second) if one.row["bound"] in (None, "unknown")]
-    batch = evidence.large.batch
-    if unknown:
-        return (
-            f"What limits large batches stays undecided: {' and '.join(unknown)} has no label at"
-            f" batch {batch}; its reason says which metrics are missing."
-        )
-    if first.waits:
-        return (
-            f"Neither explanation holds: at batch {batch} {first.name} waits for latency, and"
-            " neither bandwidth nor compute is used up."
-        )
-    if first.name == "matmul" and first.is_bandwidth_saturated:
-        return (
-            f"Neither explanation holds yet: reading weights still limits the step at batch"
-            f" {batch}, so that larger batches pay."
-        )
-    return (
-        "What limits large batches stays undecided: no component with most of the time is at a"
-        f" limit of DRAM or compute at batch {batch}."
-    )
 
 
 def _is_analytic(evidence: Evidence) -> bool:
@@ -161,7 +155,3 @@ def _is_analytic(evidence: Evidence) -> bool:
 def _percent(fraction: float) -> str:
     value = 100.0 * fraction
     return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
-
-
-def _significant(value: float) -> str:
-    return f"{value:.0f}" if 99.95 <= abs(value) < 1e6 else f"{value:.3g}"
