@@ -17,6 +17,7 @@ from nsightlens.render.explanation import ExplanationView, explanation_text
 from nsightlens.render.grid import GridColumn
 from nsightlens.render.style import Style
 from nsightlens.render.sweep_sections import sections_of
+from nsightlens.render.sweep_series import NOT_FITTING, batch_cells, has_not_fitting
 from nsightlens.render.sweep_table import column_cells, telling_columns
 from nsightlens.render.sweep_text import EXPLANATIONS
 
@@ -137,7 +138,8 @@ def sweep_html(sweep: Sweep) -> str:
     sections = sections_of(sweep)
     tables = "".join(_section_html(one, is_only=len(sections) == 1) for one in sections)
     hint = ".rows, .trends and .steps are the tables with every number."
-    return _framed(title, tables, [*sweep.notes, *sweep.warnings, hint])
+    signs = [" ".join(NOT_FITTING)] if has_not_fitting(sweep.steps.to_pylist()) else []
+    return _framed(title, tables, [*signs, *sweep.notes, *sweep.warnings, hint])
 
 
 def _section_html(section: Section, *, is_only: bool) -> str:
@@ -146,11 +148,9 @@ def _section_html(section: Section, *, is_only: bool) -> str:
     every = [(one, row) for one in series for row in one.rows.values()]
     pairs = every[:ROWS_SHOWN]
     rows = [row for _, row in pairs]
-    batches = [numbers.MISSING if row["batch_size"] is None else str(row["batch_size"])
-               for row in rows]  # fmt: skip
     columns = [
         GridColumn("family", [one.title for one, _ in pairs]),
-        GridColumn("batch", batches, align="right"),
+        GridColumn("batch", batch_cells(rows), align="right"),
     ]
     for column in telling_columns(series):
         cells = column_cells(column, rows)

@@ -191,7 +191,10 @@ def models_table(facts: Path) -> str:
     rows = []
     for row in rows_of(facts, "model_kv_and_crossover"):
         model = read_model(row["model"].split(" ")[0])
-        crossovers = [round(one.context_length) for one in reference_crossovers(model)]
+        crossovers = [
+            "none" if one.context_length is None else round(one.context_length)
+            for one in reference_crossovers(model)
+        ]
         rows.append([
             model.name,
             f"{parameter_count(model) / 1e9:.3g}",

@@ -244,7 +244,7 @@ def _pieces(args: argparse.Namespace, found: Prediction) -> Iterable[str]:
     if form == "csv":
         return sweep_pieces(found.sweep, form)
     if form == "markdown":
-        return [_markdown(found), *sweep_pieces(found.sweep, form)]
+        return [_markdown(found)]
     return [_text(args, found)]
 
 
@@ -262,20 +262,24 @@ def _text(args: argparse.Namespace, found: Prediction) -> str:
     from nsightlens.render.sweep_text import SweepView, sweep_text
 
     style = chosen_style(args)
+    view = SweepView(sweep=found.sweep, heading=_heading(found))
     facts = "".join(f"{line}\n" for line in prediction_lines(found, style))
-    tokens = f"context {found.context_length}"
-    if found.query_length > 1:
-        tokens += f", {found.query_length} query tokens"
-    view = SweepView(sweep=found.sweep, heading=[found.model.name, found.phase, tokens])
     heading, _, rest = sweep_text(view, style).partition("\n\n")
     return f"{heading}\n\n{facts}\n{rest}"
 
 
+def _heading(found: Prediction) -> list[str]:
+    tokens = f"context {found.context_length}"
+    if found.query_length > 1:
+        tokens += f", {found.query_length} query tokens"
+    return [found.model.name, found.phase, tokens]
+
+
 def _markdown(found: Prediction) -> str:
     from nsightlens.render.prediction import prediction_facts
+    from nsightlens.render.sweep_markdown import sweep_markdown
 
-    lines = [f"- {word}: {text}\n" for word, text in prediction_facts(found)]
-    return "".join([*lines, "\n"])
+    return sweep_markdown(found.sweep, heading=_heading(found), facts=prediction_facts(found))
 
 
 def _models(args: argparse.Namespace) -> Iterable[str]:

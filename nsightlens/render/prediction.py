@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nsightlens.render import numbers
 from nsightlens.render.grid import indented
 from nsightlens.units import format_quantity
 
@@ -31,7 +32,7 @@ def prediction_facts(prediction: Prediction) -> list[tuple[str, str]]:
     return [
         ("model", _model(prediction)),
         ("KV cache", _cache(prediction)),
-        ("attention", _attention(facts)),
+        ("attention", _attention(prediction)),
         ("crossover", _crossover(prediction)),
         ("knee", _knee(facts)),
         ("memory", _memory(prediction)),
@@ -79,11 +80,16 @@ def _cache(prediction: Prediction) -> str:
     return f"{facts.kv_bytes_per_token:,.0f} B a token in {prediction.types.kv}{place}; {text}"
 
 
-def _attention(facts: PredictedFacts) -> str:
+def _attention(prediction: Prediction) -> str:
+    facts = prediction.facts
+    place = f", on each of {prediction.gpu_count} GPUs" if prediction.gpu_count > 1 else ""
+    tokens = ""
+    if prediction.phase == "decode" and prediction.query_length > 1:
+        tokens = f" with {prediction.query_length} query tokens"
     return (
         f"{facts.attention_intensity_16bit_flop_per_byte:.4g} FLOP/B with a 16-bit cache, "
-        f"{facts.attention_intensity_8bit_flop_per_byte:.4g} with 8 bit, in decode at any batch "
-        "size"
+        f"{facts.attention_intensity_8bit_flop_per_byte:.4g} with 8 bit{place}, in decode{tokens} "
+        "at any batch size"
     )
 
 
@@ -97,11 +103,33 @@ def _knee(facts: PredictedFacts) -> str:
 def _crossover(prediction: Prediction) -> str:
     facts = prediction.facts
     others = ", ".join(
-        f"{one.device} {one.context_length:.0f}" for one in facts.reference_crossovers
+        f"{one.device} {_tokens(one.context_length)}" for one in facts.reference_crossovers
     )
+    return f"{_crossover_here(prediction)}; in 16 bit by data sheets: {others}"
+
+
+def _tokens(context_length: float | None) -> str:
+    return "none" if context_length is None else f"{context_length:.0f}"
+
+
+def _crossover_here(prediction: Prediction) -> str:
+    """Say from which context on the cache counts, or why there is no such context."""
+    facts = prediction.facts
+    if facts.crossover_context_length is not None:
+        return (
+            f"from {facts.crossover_context_length:.0f} tokens of context on, a large batch waits "
+            "longer for the cache than for products"
+        )
+    intensity = facts.attention_intensity_flop_per_byte
+    ridge = facts.attention_ridge_point_flop_per_byte
+    if intensity >= ridge:
+        return (
+            f"none: attention has {intensity:.4g} FLOP/B, more than the ridge point at "
+            f"{ridge:.4g}, so that a large batch does not wait for the cache"
+        )
     return (
-        f"from {facts.crossover_context_length:.0f} tokens of context on, a large batch waits for "
-        f"the cache and not for products; in 16 bit by data sheets: {others}"
+        f"none: layers see no more than {prediction.model.window_token_count} tokens, so that a "
+        "large batch waits longer for products in any context"
     )
 
 
@@ -109,10 +137,16 @@ def _memory(prediction: Prediction) -> str:
     facts = prediction.facts
     if facts.memory_bytes is None or facts.largest_batch_size is None:
         return "of unknown size"
-    return (
-        f"{facts.largest_batch_size} sequences of {prediction.context_length} tokens fit beside "
-        f"the weights in {facts.memory_bytes / 2**30:g} GiB, if nothing else is there"
-    )
+    room = f"{facts.memory_bytes / 2**30:g} GiB"
+    weights = f"the weights, {format_quantity(facts.weights_bytes, 'B')},"
+    if facts.weights_bytes > facts.memory_bytes:
+        return f"{weights} do not fit in {room}: no batch does"
+    tokens = numbers.counted(prediction.context_length, "token")
+    if not facts.largest_batch_size:
+        return f"{weights} fit in {room}, but no sequence of {tokens} beside them"
+    sequences = numbers.counted(facts.largest_batch_size, "sequence")
+    verb = "fits" if facts.largest_batch_size == 1 else "fit"
+    return f"{sequences} of {tokens} {verb} beside the weights in {room}, if nothing else is there"
 
 
 def _peaks(prediction: Prediction) -> str:
@@ -160,6 +194,7 @@ def prediction_data(prediction: Prediction) -> dict[str, Any]:
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
+_NUMBER_OR_NULL = {"type": ["number", "null"]}
 _COUNT = {"type": "integer", "minimum": 0}
 _FACTS: dict[str, tuple[dict[str, Any], str]] = {
     "model": (_TEXT, "name of the model"),
@@ -184,14 +219,20 @@ _FACTS: dict[str, tuple[dict[str, Any], str]] = {
     "kv_bytes_per_token": (_NUMBER, "cache of a token on one GPU, in kv_dtype [B]"),
     "kv_bytes_per_token_16bit": (_NUMBER, "cache of a token of the whole model, in 16 bit [B]"),
     "kv_block_bytes_16bit": (_NUMBER, "the same of a block of 16 tokens [B]"),
-    "attention_intensity_16bit_flop_per_byte": (
+    "attention_intensity_flop_per_byte": (
         _NUMBER,
-        "arithmetic intensity of decode attention with a 16-bit cache [FLOP/B]",
+        "arithmetic intensity of decode attention with a long context on one GPU [FLOP/B]",
     ),
+    "attention_intensity_16bit_flop_per_byte": (_NUMBER, "the same with a 16-bit cache [FLOP/B]"),
     "attention_intensity_8bit_flop_per_byte": (_NUMBER, "the same with an 8-bit cache [FLOP/B]"),
+    "attention_ridge_point_flop_per_byte": (_NUMBER, "ridge point of attention's unit [FLOP/B]"),
     "crossover_context_length": (
-        _NUMBER,
-        "context from which on a large batch waits for the cache, not for products [token]",
+        _NUMBER_OR_NULL,
+        (
+            "context from which on a large batch waits longer for the cache than for products; "
+            "null if attention lies right of the ridge point, or windows keep the cache small "
+            "[token]"
+        ),
     ),
     "reference_crossovers": (
         {
@@ -203,17 +244,17 @@ _FACTS: dict[str, tuple[dict[str, Any], str]] = {
                     "device": _TEXT,
                     "flop_per_s": _NUMBER,
                     "bytes_per_s": _NUMBER,
-                    "context_length": _NUMBER,
+                    "context_length": _NUMBER_OR_NULL,
                 },
             },
         },
-        "the same of well-known GPUs by their data sheets, in 16 bit",
+        "the same of the whole model on well-known GPUs by their data sheets, in 16 bit",
     ),
     "knee_batch_size": (_NUMBER, "batch size at which a step reads as much cache as weights"),
     "knee_batch_size_at_500": (_NUMBER, "the same with 500 tokens, in 16 bit, of the whole model"),
     "weights_bytes": (_NUMBER, "weights on one GPU [B]"),
     "kv_bytes_per_sequence": (_NUMBER, "cache of a sequence of the context on one GPU [B]"),
-    "memory_bytes": ({"type": ["number", "null"]}, "memory of the GPU [B]"),
+    "memory_bytes": (_NUMBER_OR_NULL, "memory of the GPU [B]"),
     "largest_batch_size": (
         {"type": ["integer", "null"], "minimum": 0},
         "sequences that fit beside the weights",

@@ -13,14 +13,28 @@ from nsightlens.render.columns import family_words, gpu_words
 from nsightlens.render.style import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["BATCHES_SHOWN", "Row", "Series", "runs_of", "series_of", "thinned"]
+__all__ = [
+    "BATCHES_SHOWN",
+    "NOT_FITTING",
+    "Row",
+    "Series",
+    "batch_cells",
+    "has_not_fitting",
+    "runs_of",
+    "series_of",
+    "thinned",
+]
 
 Row = dict[str, Any]
 
 BATCHES_SHOWN = 24
 """More lines than that are no picture: they do not stand on a screen together."""
+
+
+NOT_FITTING = ("*", "does not fit in the memory of the GPU")
+"""Sign behind a batch size, and what it says."""
 
 
 class Series(NamedTuple):
@@ -113,6 +127,37 @@ def _title(of: Mapping[int | None, Row], by: str, *, with_gpu: bool) -> str:
 
 def _ascending(of: Mapping[int | None, Row]) -> dict[int | None, Row]:
     return dict(sorted(of.items(), key=lambda pair: (pair[0] is None, pair[0] or 0)))
+
+
+def batch_cells(rows: Sequence[Row | None]) -> list[str]:
+    """Return the batch sizes of rows, with a sign behind those that do not fit.
+
+    Parameters
+    ----------
+    rows
+        Of a sweep, families or steps.
+
+    Examples
+    --------
+    >>> fits = {"batch_size": 8, "fits_in_memory": True}
+    >>> batch_cells([fits, {"batch_size": 64, "fits_in_memory": False}])
+    ['8 ', '64*']
+    >>> batch_cells([fits])
+    ['8']
+    """
+    sign, _ = NOT_FITTING
+    other = " " if has_not_fitting(rows) else ""
+    found = []
+    for row in rows:
+        batch = None if row is None else row["batch_size"]
+        text = numbers.MISSING if batch is None else str(batch)
+        found.append(text + (sign if has_not_fitting([row]) else other))
+    return found
+
+
+def has_not_fitting(rows: Iterable[Row | None]) -> bool:
+    """Say whether the batch of some row is known not to fit in memory."""
+    return any(row is not None and row.get("fits_in_memory") is False for row in rows)
 
 
 def thinned(batches: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.render import numbers
 from nsightlens.render.grid import GridColumn, arrange
 from nsightlens.render.style import plain
-from nsightlens.render.sweep_series import thinned
+from nsightlens.render.sweep_series import NOT_FITTING, has_not_fitting, thinned
 from nsightlens.render.sweep_table import Shown, SweepColumn, column_cells, legend_of
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def steps_table(steps: Sequence[Row], style: Style) -> Shown:
     lines = [*layout.header(style), *(layout.row(i, style) for i in range(len(shown)))]
     headers = {column.header for column in layout.columns}
     legend = legend_of(column for column in columns if column.header in headers)
+    if has_not_fitting(steps):
+        legend.update([NOT_FITTING])
     return Shown(lines, legend, [" ".join(column.header.split()) for column in layout.left_out])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from nsightlens.render import numbers
 from nsightlens.render.grid import GAP, GridColumn, Layout, arrange
 from nsightlens.render.style import cell_width, plain, shorten_middle
-from nsightlens.render.sweep_series import thinned
+from nsightlens.render.sweep_series import NOT_FITTING, batch_cells, has_not_fitting, thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -133,7 +133,10 @@ def series_table(
     if len(batches) < len(measured):
         more = f"{len(batches)} of {len(measured)} batch sizes: -f csv has all"
         lines.append(style.paint(more, "dim"))
-    return Shown(lines, legend_of(shown.values()), list(left_out))
+    legend = legend_of(shown.values())
+    if has_not_fitting(row for one in series for row in one.rows.values()):
+        legend.update([NOT_FITTING])
+    return Shown(lines, legend, list(left_out))
 
 
 def telling_columns(series: Sequence[Series]) -> list[SweepColumn]:
@@ -182,7 +185,11 @@ def _band(
 def _grid(
     series: Sequence[Series], batches: Sequence[int], columns: Sequence[SweepColumn]
 ) -> list[GridColumn]:
-    grid = [GridColumn("batch", [str(batch) for batch in batches], 1000, "right")]
+    # Whether a batch fits is the same for every family.
+    seen = [
+        next((one.rows[b] for one in series if b in one.rows), {"batch_size": b}) for b in batches
+    ]
+    grid = [GridColumn("batch", batch_cells(seen), 1000, "right")]
     for one in series:
         rows = [one.rows.get(batch) for batch in batches]
         grid += [_grid_column(column, rows) for column in columns]
@@ -197,6 +204,8 @@ def _grid_column(column: SweepColumn, rows: Sequence[Row | None]) -> GridColumn:
 
 def column_cells(column: SweepColumn, rows: Iterable[Row | None]) -> list[str]:
     """Return the cells of a column; a row that is not there is missing in all of them."""
+    if column.name == "batch_size":
+        return batch_cells(list(rows))
     return [numbers.MISSING if row is None else column.cell(row[column.name]) for row in rows]
 
 

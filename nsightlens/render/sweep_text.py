@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nsightlens.render.sweep_sections import Section
     from nsightlens.sweeps import Sweep
 
-__all__ = ["EXPLANATIONS", "SweepView", "sweep_text", "verdict_lines"]
+__all__ = ["EXPLANATIONS", "SweepView", "heading_parts", "sweep_text", "verdict_lines"]
 
 EXPLANATIONS = {
     "bandwidth_saturated_attention": "attention has used up the DRAM bandwidth",
@@ -97,7 +97,7 @@ def sweep_text(view: SweepView, style: Style) -> str:
 
 
 def _heading_lines(view: SweepView, style: Style) -> Iterator[str]:
-    name, *rest = [plain(part) for part in _heading(view)]
+    name, *rest = [plain(part) for part in heading_parts(view)]
     dot = f" {style.sign('·')} "
     tail = dot.join(rest)
     line = f"{name}{dot}{tail}"
@@ -108,7 +108,14 @@ def _heading_lines(view: SweepView, style: Style) -> Iterator[str]:
     yield from indented(tail, style, 2)
 
 
-def _heading(view: SweepView) -> list[str]:
+def heading_parts(view: SweepView) -> list[str]:
+    """Return what a sweep is of: reports or a model, GPUs, launches, batch sizes.
+
+    Parameters
+    ----------
+    view
+        What to show.
+    """
     rows = view.sweep.rows.select(
         ["origin", "device_name", "launch_count", "duration_ns", "batch_size"]
     ).to_pydict()

@@ -184,7 +184,9 @@ def prediction(
     part = part_of_model(whole, gpu_count)
     gpu = predicted_peaks(device, clock=clock, peaks=peaks)
     types = types_of(whole, weight_dtype, kv_dtype, gpu)
-    facts = facts_of(whole, part, types, gpu, asked.context_length)
+    query_length = asked.query_length if asked.phase == "decode" else 1
+    facts = facts_of(whole, part, types, gpu, asked.context_length, query_length=query_length)
+    row_of = "kernel" if by == "operation" else by
 
     def step_of(batch_size: int) -> PredictedStep:
         works = step_work(
@@ -206,16 +208,16 @@ def prediction(
         steps,
         {**place, "context_length": asked.context_length},
         gpu,
-        by="kernel" if by == "operation" else by,
+        by=row_of,
     )
     of_steps = predicted_steps(steps, place)
-    trends = trends_of(rows, crossovers_of(step_of, "kernel" if by == "operation" else by))
+    trends = trends_of(rows, crossovers_of(step_of, row_of))
     sweep = Sweep(
         rows=rows,
         trends=trends,
         steps=of_steps,
         verdict=verdict_of(rows, trends, of_steps),
-        by="kernel" if by == "operation" else by,
+        by=row_of,
         warnings=gpu.warnings,
     )
     found = Prediction(sweep, whole, types, gpu, facts, *asked[1:], gpu_count, namesake(model))

@@ -8,7 +8,6 @@ from nsightlens.devices.overrides import named_product
 from nsightlens.models import (
     active_parameter_count,
     attention_intensity_flop_per_byte,
-    crossover_context_length,
     knee_batch_size,
     kv_block_bytes,
     kv_bytes_of_sequence,
@@ -17,6 +16,7 @@ from nsightlens.models import (
     parameter_count,
     weights_bytes,
 )
+from nsightlens.sweeps.predict_context import context_crossover
 
 if TYPE_CHECKING:
     from nsightlens.models import ModelConfig
@@ -44,13 +44,13 @@ class Crossover(NamedTuple):
     flop_per_s, bytes_per_s
         [FLOP/s] and [B/s] Its peaks.
     context_length
-        [token] See `nsightlens.models.crossover_context_length`.
+        [token] See `nsightlens.sweeps.predict_context.context_crossover`.
     """
 
     device: str
     flop_per_s: float
     bytes_per_s: float
-    context_length: float
+    context_length: float | None
 
 
 class PredictedFacts(NamedTuple):
@@ -64,12 +64,17 @@ class PredictedFacts(NamedTuple):
         [B] Cache of a token, with the type that was asked for, on one GPU.
     kv_bytes_per_token_16bit, kv_block_bytes_16bit
         [B] The same in 16 bit, of the whole model, and of a block of 16 tokens.
+    attention_intensity_flop_per_byte
+        [FLOP/B] Of decode attention with a long context on one GPU, with the type of the cache that
+        was asked for.
     attention_intensity_16bit_flop_per_byte, attention_intensity_8bit_flop_per_byte
-        [FLOP/B] Of decode attention with a long context, by the type of the cache.
+        [FLOP/B] The same by the type of the cache.
+    attention_ridge_point_flop_per_byte
+        [FLOP/B] Of the unit that does attention.
     crossover_context_length
-        [token] On this GPU with these types; see `Crossover`.
+        [token] On this GPU with these types; see `Crossover`. ``None`` where there is none.
     reference_crossovers
-        The same of GPUs that are well known, by their data sheets, in 16 bit.
+        The same of the whole model on GPUs that are well known, by their data sheets, in 16 bit.
     knee_batch_size
         Batch size at which a step reads as much cache as weights, at the context.
     knee_batch_size_at_500
@@ -89,9 +94,11 @@ class PredictedFacts(NamedTuple):
     kv_bytes_per_token: float
     kv_bytes_per_token_16bit: float
     kv_block_bytes_16bit: float
+    attention_intensity_flop_per_byte: float
     attention_intensity_16bit_flop_per_byte: float
     attention_intensity_8bit_flop_per_byte: float
-    crossover_context_length: float
+    attention_ridge_point_flop_per_byte: float
+    crossover_context_length: float | None
     reference_crossovers: tuple[Crossover, ...]
     knee_batch_size: float
     knee_batch_size_at_500: float
@@ -107,6 +114,8 @@ def facts_of(
     types: Types,
     peaks: PredictedPeaks,
     context_length: int,
+    *,
+    query_length: int = 1,
 ) -> PredictedFacts:
     """Work out the closed forms.
 
@@ -122,8 +131,15 @@ def facts_of(
         Of the GPU.
     context_length
         [token] Tokens of a sequence.
+    query_length
+        [token] Query tokens of a sequence in decode.
     """
     weight_bytes, kv_bytes = types.weights.bytes_per_element, types.kv_bytes
+    attention_flop_per_s = peaks.flop_per_s[types.other_resource]
+
+    def intensity(of_kv: float) -> float:
+        return attention_intensity_flop_per_byte(part, kv_bytes=of_kv, query_length=query_length)
+
     largest = None
     if peaks.memory_bytes is not None:
         largest = largest_batch_size(
@@ -139,17 +155,19 @@ def facts_of(
         kv_bytes_per_token=kv_bytes_per_token(part, kv_bytes=kv_bytes),
         kv_bytes_per_token_16bit=kv_bytes_per_token(model),
         kv_block_bytes_16bit=kv_block_bytes(model),
-        attention_intensity_16bit_flop_per_byte=attention_intensity_flop_per_byte(model),
-        attention_intensity_8bit_flop_per_byte=attention_intensity_flop_per_byte(
-            model, kv_bytes=1.0
-        ),
-        crossover_context_length=crossover_context_length(
+        attention_intensity_flop_per_byte=intensity(kv_bytes),
+        attention_intensity_16bit_flop_per_byte=intensity(2.0),
+        attention_intensity_8bit_flop_per_byte=intensity(1.0),
+        attention_ridge_point_flop_per_byte=attention_flop_per_s / peaks.bytes_per_s,
+        crossover_context_length=context_crossover(
             part,
             flop_per_s=peaks.flop_per_s[types.gemm_resource],
+            attention_flop_per_s=attention_flop_per_s,
             bytes_per_s=peaks.bytes_per_s,
             kv_bytes=kv_bytes,
+            query_length=query_length,
         ),
-        reference_crossovers=reference_crossovers(model),
+        reference_crossovers=reference_crossovers(model, query_length),
         knee_batch_size=knee_batch_size(
             part, context_length, weight_bytes=weight_bytes, kv_bytes=kv_bytes
         ),
@@ -161,13 +179,15 @@ def facts_of(
     )
 
 
-def reference_crossovers(model: ModelConfig) -> tuple[Crossover, ...]:
+def reference_crossovers(model: ModelConfig, query_length: int = 1) -> tuple[Crossover, ...]:
     """Return the crossover context on GPUs that are well known, in 16 bit.
 
     Parameters
     ----------
     model
         The whole model.
+    query_length
+        [token] Query tokens of a sequence in decode.
 
     Examples
     --------
@@ -184,6 +204,15 @@ def reference_crossovers(model: ModelConfig) -> tuple[Crossover, ...]:
     device, bandwidth = _PAPER
     gpus.append((device, gpus[0][1], bandwidth))
     return tuple(
-        Crossover(*gpu, crossover_context_length(model, flop_per_s=gpu[1], bytes_per_s=gpu[2]))
+        Crossover(
+            *gpu,
+            context_crossover(
+                model,
+                flop_per_s=gpu[1],
+                attention_flop_per_s=gpu[1],
+                bytes_per_s=gpu[2],
+                query_length=query_length,
+            ),
+        )
         for gpu in gpus
     )

@@ -84,14 +84,27 @@ def _of_context(prediction: Prediction) -> Iterator[str]:
 
 def _too_large(prediction: Prediction, batches: Sequence[int]) -> str:
     facts = prediction.facts
-    shown = ", ".join(map(str, batches[:_SHOWN]))
-    shown += f" and {len(batches) - _SHOWN} more" if len(batches) > _SHOWN else ""
-    room = max(0.0, (facts.memory_bytes or 0.0) - facts.weights_bytes)
+    room = (facts.memory_bytes or 0.0) - facts.weights_bytes
+    if room <= 0.0:
+        return (
+            f"No batch fits: the weights take {format_quantity(facts.weights_bytes, 'B')}, and the "
+            f"GPU has {(facts.memory_bytes or 0.0) / 2**30:g} GiB."
+        )
     largest = facts.largest_batch_size
+    sequences = "1 sequence" if largest == 1 else f"{largest or 'no'} sequences"
     return (
-        f"Batch {shown} does not fit: beside the weights {format_quantity(room, 'B')} are left, "
-        f"which holds {largest} sequences of {format_quantity(facts.kv_bytes_per_sequence, 'B')}."
+        f"Batch {_listed(batches)} not fit: beside the weights {format_quantity(room, 'B')} are "
+        f"left for {sequences} of {format_quantity(facts.kv_bytes_per_sequence, 'B')}."
     )
+
+
+def _listed(batches: Sequence[int]) -> str:
+    """Return batch sizes with the verb after them."""
+    shown = [str(batch) for batch in batches[:_SHOWN]]
+    if len(batches) > _SHOWN:
+        shown.append(f"{len(batches) - _SHOWN} more")
+    *others, last = shown
+    return f"{', '.join(others)} and {last} do" if others else f"{last} does"
 
 
 def _assumptions(prediction: Prediction) -> Iterator[str]:

@@ -80,6 +80,7 @@ def test_every_column_of_the_table_of_models_is_reproduced(facts: Path) -> None:
             strict=True,
         ):
             expected = float(row[column])
+            assert one.context_length is not None
             assert abs(one.context_length - expected) <= 0.5 + ROUNDED * expected, (row, one)
         expected = float(row["B_star_at_S500_tokens(KV bytes=weight bytes)"])
         assert knee_batch_size(model, 500) == pytest.approx(expected, rel=ROUNDED, abs=0.05)
@@ -92,6 +93,7 @@ def test_predict_says_the_same(facts: Path) -> None:
         assert found.kv_bytes_per_token == int(row["kv_bytes_per_token_fp16"])
         assert found.kv_block_bytes_16bit == int(row["vllm_block16_bytes"])
         crossover = float(row["S_star_H100SXM"])
+        assert found.crossover_context_length is not None
         assert abs(found.crossover_context_length - crossover) <= 0.5 + ROUNDED * crossover
         knee = float(row["B_star_at_S500_tokens(KV bytes=weight bytes)"])
         assert found.knee_batch_size == pytest.approx(knee, rel=ROUNDED, abs=0.05)

@@ -89,10 +89,34 @@ def test_csv_has_the_columns_of_the_table(run: CommandLine) -> None:
     assert {row["achieved_occupancy_pct"] for row in rows} == {""}
 
 
-def test_markdown_begins_with_the_facts(run: CommandLine) -> None:
+def test_markdown_begins_with_what_it_is_of(run: CommandLine) -> None:
+    """As text does: what stands in an issue has to say itself that nothing was measured."""
     text = run(*OPT, "-f", "markdown").out
-    assert text.startswith("- model: 1.32 billion parameters")
+    first, empty, fact, *_ = text.splitlines()
+    assert first.startswith("**analytic, nothing was measured · opt-1.3b · decode · context 500 ·")
+    assert empty == ""
+    assert fact.startswith("- model: 1.32 billion parameters")
     assert "| attention |" in text
+
+
+def test_what_does_not_fit_is_marked_in_every_format(run: CommandLine) -> None:
+    """With 500 tokens 847 sequences fit."""
+    words = (*OPT[:8], "1,847,848", *OPT[9:])
+    text = run(*words, "--width", "120").out
+    for batch in ("847 ", "848*"):
+        # In the table of families and in that of steps.
+        assert sum(line.lstrip().startswith(batch) for line in text.splitlines()) == 2
+    assert "\n*     " in text
+    markdown = run(*words, "-f", "markdown").out
+    assert "| attention | 848\\* |" in markdown
+    assert "\n| 848\\* |" in markdown
+    assert "\\* does not fit in the memory of the GPU" in markdown
+    rows = list(csv.DictReader(io.StringIO(run(*words, "-f", "csv").out)))
+    answer = json.loads(run(*words, "-f", "json").out)
+    for table, fits in ((rows, ("true", "false")), (answer["steps"], (True, False))):
+        found = {str(row["batch_size"]): row["fits_in_memory"] for row in table}
+        assert found == {"1": fits[0], "847": fits[0], "848": fits[1]}
+    assert "*" not in run(*OPT).out
 
 
 def test_a_result_goes_to_a_file_once(run: CommandLine, tmp_path: Path) -> None:

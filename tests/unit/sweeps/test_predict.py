@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,16 @@ import pytest
 
 from nsightlens import tables
 from nsightlens.errors import FilterError, ModelConfigError, PeaksWarning, UnknownDeviceError
-from nsightlens.models import read_model, step_time_bound_s, step_work
+from nsightlens.models import (
+    active_parameter_count,
+    kv_bytes_of_sequence,
+    read_model,
+    step_time_bound_s,
+    step_work,
+)
+from nsightlens.render.prediction import prediction_facts
 from nsightlens.sweeps.predict import predict, prediction
+from nsightlens.sweeps.predict_facts import facts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,9 +148,110 @@ def test_batches_that_do_not_fit_are_marked_and_said() -> None:
         row["batch_size"] for row in found.sweep.rows.to_pylist() if "not fit" in row["reason"]
     }
     assert marked == {256}
-    assert any("Batch 256 does not fit" in note for note in found.sweep.notes)
+    assert any("Batch 256 does not fit: " in note for note in found.sweep.notes)
+    for table in (found.sweep.rows, found.sweep.steps):
+        found_fits = {row["batch_size"]: row["fits_in_memory"] for row in table.to_pylist()}
+        assert found_fits == {64: True, 128: True, 256: False}
     fits = predict("llama-2-7b", H100, [64], 1000)
     assert not any("not fit" in note for note in fits.notes)
+
+
+def test_several_batches_that_do_not_fit_are_said_in_one_sentence() -> None:
+    notes = predict("llama-2-7b", H100, [1, 256, 512, 1024], 1000).notes
+    (note,) = (one for one in notes if "not fit" in one)
+    assert note == (
+        "Batch 256, 512 and 1024 do not fit: beside the weights 72.4 GB are left for 138 sequences "
+        "of 524 MB."
+    )
+
+
+def test_weights_that_do_not_fit_are_said_plainly() -> None:
+    """No sequence beside them is not what is missing."""
+    found = prediction("deepseek-v3", H100, [1, 8], 500)
+    assert {row["fits_in_memory"] for row in found.sweep.rows.to_pylist()} == {False}
+    assert any(
+        one.startswith("No batch fits: the weights take 6") and one.endswith("the GPU has 80 GiB.")
+        for one in found.sweep.notes
+    )
+    memory = dict(prediction_facts(found))["memory"]
+    assert memory.startswith("the weights, 6")
+    assert memory.endswith(" do not fit in 80 GiB: no batch does")
+
+
+def test_one_sequence_that_does_not_fit_beside_the_weights_is_said() -> None:
+    found = prediction("llama-3-8b", H100, [1], 10_000_000)
+    memory = dict(prediction_facts(found))["memory"]
+    assert memory == (
+        "the weights, 16.1 GB, fit in 80 GiB, but no sequence of 10000000 tokens beside them"
+    )
+
+
+def test_a_gpu_whose_memory_is_not_known_leaves_it_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Null is no answer of either kind."""
+    peaks = prediction("opt-125m", H100, [1], 10).peaks._replace(memory_bytes=None)
+    monkeypatch.setattr("nsightlens.sweeps.predict.predicted_peaks", lambda *_, **__: peaks)
+    found = prediction("opt-125m", H100, [1, 1_000_000], 10_000)
+    for table in (found.sweep.rows, found.sweep.steps):
+        assert table["fits_in_memory"].null_count == len(table)
+    assert dict(prediction_facts(found))["memory"] == "of unknown size"
+    assert not any("fit" in note for note in found.sweep.notes)
+
+
+def test_the_intensity_of_attention_is_that_of_the_rows() -> None:
+    """On one of several GPUs with several query tokens too."""
+    for gpus, queries in ((8, 1), (1, 4), (1, 1)):
+        found = prediction(
+            "deepseek-v3", "H200 SXM 141GB", [8], 100_000, gpu_count=gpus, query_length=queries
+        )
+        (row,) = rows_of(found.sweep.rows, family="attention")
+        told = found.facts.attention_intensity_flop_per_byte
+        assert told == found.facts.attention_intensity_16bit_flop_per_byte
+        at_this_context = row["useful_arithmetic_intensity_flop_per_byte"]
+        assert at_this_context == pytest.approx(told, rel=0.01)
+
+
+def test_attention_right_of_the_ridge_never_waits_for_the_cache() -> None:
+    """Latent attention of 128 heads has 242 FLOP/B; the ridge of an H200 lies at 206."""
+    found = prediction("deepseek-v3", "H200 SXM 141GB", [1, 16384], 10_000)
+    assert found.facts.crossover_context_length is None
+    references = {one.device: one.context_length for one in found.facts.reference_crossovers}
+    assert references["H200"] is None
+    assert references["H100 SXM"] is not None
+    words = dict(prediction_facts(found))["crossover"]
+    assert words.startswith("none: attention has 241.8 FLOP/B, more than the ridge point at 20")
+    assert "H200 none" in words
+    shared = prediction("deepseek-v3", "H200 SXM 141GB", [1], 10_000, gpu_count=8)
+    assert shared.facts.crossover_context_length is not None
+
+
+@pytest.mark.parametrize("model", ["gpt-oss-20b", "gpt-oss-120b", "llama-3-8b", "gemma-2-9b"])
+def test_the_crossover_is_where_the_cache_takes_as_long_as_the_products(model: str) -> None:
+    """With the windows of the layers that have one."""
+    found = prediction(model, H100, [1], 500, weight_dtype="fp16")
+    peaks, context = found.peaks, found.facts.crossover_context_length
+    assert context is not None
+    products_s = 2.0 * active_parameter_count(found.model) / peaks.flop_per_s["tensor_fp16"]
+    below, above = (
+        kv_bytes_of_sequence(found.model, tokens) / peaks.bytes_per_s
+        for tokens in (int(context), int(context) + 1)
+    )
+    assert below <= products_s <= above
+
+
+def test_windows_in_all_layers_may_leave_no_crossover() -> None:
+    """What they see of any context takes less time to read than the products take."""
+    model = replace(read_model("mistral-7b"), window_token_count=256)
+    found = prediction(model, H100, [1], 500)
+    assert found.facts.crossover_context_length is None
+    words = dict(prediction_facts(found))["crossover"]
+    assert words.startswith("none: layers see no more than 256 tokens")
+
+
+def test_reasons_have_units_that_fit() -> None:
+    for row in predict("opt-1.3b", H100, [4096], 500).rows.to_pylist():
+        assert "e+" not in row["reason"]
+    (attention,) = rows_of(predict("opt-1.3b", H100, [4096], 500).rows, family="attention")
+    assert "DRAM needs 120 ms, tensor_fp16" in attention["reason"]
 
 
 def test_the_facts_are_those_of_the_closed_forms() -> None:
@@ -152,13 +262,14 @@ def test_the_facts_are_those_of_the_closed_forms() -> None:
     assert facts.attention_intensity_8bit_flop_per_byte == 2.0
     assert facts.crossover_context_length == pytest.approx(45.3, abs=0.1)
     references = {one.device: one.context_length for one in facts.reference_crossovers}
-    assert [round(tokens) for tokens in references.values()] == [45, 65, 22]
+    assert [round(tokens or 0) for tokens in references.values()] == [45, 65, 22]
     assert facts.knee_batch_size == facts.knee_batch_size_at_500 == pytest.approx(26.8, abs=0.05)
 
 
 def test_a_cache_in_8_bit_moves_every_crossover() -> None:
     half, whole = (prediction("opt-1.3b", H100, [1], 500, kv_dtype=t).facts for t in ("fp8", None))
     assert half.kv_bytes_per_token == whole.kv_bytes_per_token / 2
+    assert whole.crossover_context_length is not None
     assert half.crossover_context_length == 2 * whole.crossover_context_length
     assert half.knee_batch_size == 2 * whole.knee_batch_size
     assert half.kv_bytes_per_token_16bit == whole.kv_bytes_per_token_16bit
