@@ -103,8 +103,13 @@ def _model(args: argparse.Namespace) -> ModelConfig | None:
     if args.model is None:
         return None
     from nsightlens.models import read_model
+    from nsightlens.models.read import namesake
 
-    return read_model(args.model)
+    model = read_model(args.model)
+    hidden = namesake(args.model)
+    if hidden is not None:
+        say("note", f"the model was read from {model.source}, it is not the built-in {hidden}")
+    return model
 
 
 def _swept(args: argparse.Namespace, found: Found, model: ModelConfig | None) -> SweptReports:

@@ -198,6 +198,20 @@ def test_a_model_stands_beside_what_was_done(run: CommandLine, decode: str) -> N
     assert answer["source"]["options"]["model"] == "opt-1.3b"
 
 
+def test_a_model_that_hides_a_built_in_one_is_said(run: CommandLine, decode: str) -> None:
+    """What lies there is taken, and nobody has to guess that it was."""
+    config = {
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "vocab_size": 100,
+        "num_attention_heads": 1, "num_hidden_layers": 1,
+    }  # fmt: skip
+    path = Path("opt-1.3b", "config.json")
+    path.parent.mkdir()
+    path.write_text(json.dumps(config), encoding="utf-8")
+    done = run("sweep", decode, "--model", "opt-1.3b")
+    assert f"note: the model was read from {path}, it is not the built-in opt-1.3b" in done.err
+    assert "note: the model" not in run("sweep", decode, "--model", "./opt-1.3b").err
+
+
 def test_other_peaks_are_named_in_the_heading(run: CommandLine, decode: str) -> None:
     """And a GPU that the report's cannot be is a warning."""
     done = run("sweep", decode, "--device", "A100-SXM4-80GB")
