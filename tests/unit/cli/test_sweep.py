@@ -76,7 +76,8 @@ def test_the_csv_has_the_rows_of_the_json(run: CommandLine, decode: str) -> None
 def test_markdown_has_the_verdict_and_every_row(run: CommandLine, decode: str) -> None:
     """For a pull request."""
     lines = run("sweep", decode, "-f", "markdown").out.splitlines()
-    assert lines[0].startswith("Decode on H100 80GB HBM3, batch 1 to 512")
+    assert lines[0] == "**H100 80GB HBM3 · 113 launches · 2.10 ms · batch 1 to 512**"
+    assert lines[2].startswith("Decode on H100 80GB HBM3, batch 1 to 512")
     assert sum(line.startswith("| attention/flash\\_splitkv") for line in lines) == 0
     assert sum(line.startswith("| attention/flash_splitkv |") for line in lines) == 10
     assert sum(line.startswith("| 512 |") for line in lines) == 1
