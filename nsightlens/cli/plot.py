@@ -41,9 +41,9 @@ kinds:
 
 examples:
   nsightlens plot roofline decode.ncu-rep -o roofline.svg
-  nsightlens plot roofline decode.ncu-rep --hierarchical --size 12x8 -o roofline.png
-  nsightlens plot shares runs/ --batch-from 'bs(?P<batch_size>[0-9]+)' -o shares.pdf
-  nsightlens plot stalls decode.ncu-rep --by kernel -o stalls.png --data stalls.csv"""
+  nsightlens plot roofline decode.ncu-rep --hierarchical -o roofline.png
+  nsightlens plot shares runs/ --size 3.3x2.5 -o shares.pdf
+  nsightlens plot stalls decode.ncu-rep -o stalls.png --data stalls.csv"""
 
 _ROOFLINE = "roofline"
 KINDS = (_ROOFLINE, "intensity", "shares", "throughput", "stalls", "labels")

@@ -44,7 +44,7 @@ def test_the_examples_of_the_help_can_be_parsed(name: str) -> None:
     epilog = getattr(COMMANDS[name], "EPILOG", "")
     for line in epilog.splitlines()[1:]:
         words = line.replace("'", "").split()
-        if words[0] == "nsightlens" and "--version" not in words:
+        if words[:1] == ["nsightlens"] and "--version" not in words:
             build_parser().parse_args(words[1:])
 
 
