@@ -120,8 +120,7 @@ def run(args: argparse.Namespace) -> int:
     sides = load_sides(args, found)
     base, new = sides.filtered(args)
     comparison = compared(args, base, new, args.by)
-    order = _shown(args, comparison.rows, _order(comparison.rows, args))
-    write_result(args, _pieces(args, sides, comparison, order))
+    write_result(args, _pieces(args, sides, comparison, _order(comparison.rows, args)))
     return sides.finish()
 
 
@@ -150,7 +149,7 @@ def compared(
         )
 
 
-def _shown(args: argparse.Namespace, rows: pa.Table, order: list[int]) -> list[int]:
+def _shown(args: argparse.Namespace, rows: pa.Table, order: Sequence[int]) -> Sequence[int]:
     """Return the rows that are shown: on a screen, of those without a finding a few at most."""
     if args.limit is not None or args.only is not None or chosen_format(args) != "table":
         return order[: args.limit]
@@ -187,11 +186,12 @@ def _pieces(
     from nsightlens.render.rows import plain_rows
 
     form = chosen_format(args)
-    shown = comparison.rows.take(pa.array(order, pa.int64()))
+    shown = comparison.rows.take(pa.array(_shown(args, comparison.rows, order), pa.int64()))
     if form in ("table", "markdown"):
         view = ComparisonView(
             rows=shown,
             every=comparison.rows,
+            matching_count=len(order),
             families=comparison.families,
             headline=comparison.total.headline,
             by=comparison.by,

@@ -6,11 +6,13 @@ Takes tables and returns a string (`comparison_text`, `comparison_markdown`); th
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.render import numbers
-from nsightlens.render.columns import family_words, gpu_words, kernel_words
+from nsightlens.render.columns import family_words, gpu_words
+from nsightlens.render.comparison_families import family_lines, left_out_words
+from nsightlens.render.comparison_names import ARROW, kernel_column
+from nsightlens.render.comparison_notes import comparison_notes, incomparable_notes, signed
 from nsightlens.render.grid import GridColumn, arrange, indented
 from nsightlens.render.markdown import escaped, markdown_table
 from nsightlens.render.style import plain, shorten_middle
@@ -23,11 +25,10 @@ if TYPE_CHECKING:
     from nsightlens.render.facts import ReportFacts
     from nsightlens.render.style import Style
 
-__all__ = ["ComparisonView", "comparison_markdown", "comparison_text", "signed"]
+__all__ = ["ComparisonView", "comparison_markdown", "comparison_text"]
 
 _SIDES = ("base", "new")
 _STYLES = {"improved": "memory", "regressed": "unknown"}
-_REASONS_SHOWN = 5
 _PATHS_SHOWN = 3
 
 _LEGEND = {
@@ -47,6 +48,8 @@ class ComparisonView(NamedTuple):
         Rows to show, in order.
     every
         All rows, of which `rows` are some.
+    matching_count
+        How many of them have a verdict that was asked for.
     families
         Sums of each family.
     headline
@@ -65,6 +68,7 @@ class ComparisonView(NamedTuple):
 
     rows: pa.Table
     every: pa.Table
+    matching_count: int
     families: pa.Table
     headline: str
     by: str
@@ -72,21 +76,6 @@ class ComparisonView(NamedTuple):
     full_names: bool = False
     warnings: Sequence[str] = ()
     next_commands: Sequence[tuple[str, str]] = ()
-
-
-def signed(change_pct: float | None) -> str:
-    """Return a change in percent with its sign; the sign alone of one that is next to nothing.
-
-    Examples
-    --------
-    >>> signed(6.53), signed(-0.04), signed(0.0), signed(None), signed(583.2)
-    ('+6.5', '-0.0', '0', '-', '+583')
-    """
-    if change_pct is None:
-        return numbers.MISSING
-    if change_pct == 0:
-        return "0"
-    return f"{change_pct:+.0f}" if abs(change_pct) >= 99.95 else f"{change_pct:+.1f}"
 
 
 def comparison_text(view: ComparisonView, style: Style) -> str:
@@ -103,8 +92,12 @@ def comparison_text(view: ComparisonView, style: Style) -> str:
         [style.paint(line, "head") for line in indented(plain(view.headline), style, 0)],
         list(_side_lines(view, style)),
         _table_lines(view, style),
-        _family_lines(view, style),
-        _incomparable_lines(view, style),
+        family_lines(view.families, style),
+        [
+            line
+            for text in incomparable_notes(view.every)
+            for line in indented(plain(text), style, 2)
+        ],
         [line for note in _notes(view) for line in indented(plain(note), style, 6, "note: ")],
         _legend_lines(view, style),
         [_next_line(plain(command), purpose, style) for command, purpose in view.next_commands],
@@ -124,8 +117,22 @@ def comparison_markdown(view: ComparisonView) -> str:
     for name, facts in zip(_SIDES, view.sides, strict=True):
         lines.append(f"- {name}: {escaped(_side_words(facts))}")
     table = markdown_table(_columns(view), code_columns=("kernel",))
-    notes = [f"- {escaped(note)}" for note in (*_incomparable(view), *_notes(view))]
+    said = [*_hidden_words(view), *incomparable_notes(view.every), *_notes(view)]
+    notes = [f"- {escaped(note)}" for note in said]
     return "\n".join([*lines, "", table, *notes]).rstrip() + "\n"
+
+
+def _notes(view: ComparisonView) -> list[str]:
+    return [*view.warnings, *comparison_notes(view.every, view.by)]
+
+
+def _hidden_words(view: ComparisonView) -> list[str]:
+    """Say how many rows are not shown, of those that were asked for."""
+    if not view.matching_count:
+        return ["no row has the verdict that was asked for"] if view.every.num_rows else []
+    hidden = view.matching_count - view.rows.num_rows
+    more = f"... and {numbers.counted(hidden, 'row')} more (--limit {view.matching_count})"
+    return [more] if hidden else []
 
 
 def _side_lines(view: ComparisonView, style: Style) -> Iterator[str]:
@@ -161,11 +168,7 @@ def _columns(view: ComparisonView) -> list[GridColumn]:
                    styles=[_STYLES.get(one) for one in rows["verdict"]]),
     ]  # fmt: skip
     if of_launches:
-        found.append(
-            GridColumn("kernel", _kernels(rows), 1000, comfortable=26, cut="name")
-            if not view.full_names
-            else GridColumn("kernel", _kernels(rows), 1000)
-        )
+        found.append(kernel_column(rows, is_whole=view.full_names))
     found.append(
         GridColumn("family", family, 60 if of_launches else 1000, comfortable=11, cut="end")
     )
@@ -195,18 +198,10 @@ def _says_something(column: GridColumn, by: str) -> bool:
     return True
 
 
-def _kernels(rows: Mapping[str, Sequence[Any]]) -> list[str]:
-    found = []
-    for base, new in zip(rows["base_kernel"], rows["new_kernel"], strict=True):
-        words = [kernel_words(one, None) for one in (base, new) if one is not None]
-        found.append(" -> ".join(dict.fromkeys(words)) or numbers.MISSING)
-    return found
-
-
 def _spans(rows: Mapping[str, Sequence[Any]], name: str) -> list[str]:
     """Return a word of both sides, once where they agree."""
     pairs = zip(rows[f"base_{name}"], rows[f"new_{name}"], strict=True)
-    return [" -> ".join(dict.fromkeys(filter(None, pair))) or numbers.MISSING for pair in pairs]
+    return [ARROW.join(dict.fromkeys(filter(None, pair))) or numbers.MISSING for pair in pairs]
 
 
 def _whole(value: int | None) -> str:
@@ -215,82 +210,11 @@ def _whole(value: int | None) -> str:
 
 def _table_lines(view: ComparisonView, style: Style) -> list[str]:
     count = view.rows.num_rows
-    hidden = view.every.num_rows - count
     lines = []
     if count:
         layout = arrange(_columns(view), style.width)
         lines = [*layout.header(style), *(layout.row(i, style) for i in range(count))]
-    if hidden:
-        more = f"... and {numbers.counted(hidden, 'row')} more (--limit {view.every.num_rows})"
-        lines.append(style.paint(more, "dim"))
-    return lines
-
-
-def _family_lines(view: ComparisonView, style: Style) -> list[str]:
-    rows = view.families.to_pydict()
-    if len(rows["family"]) < 2:
-        return []
-    names = ("improved", "regressed", "added", "removed")
-    texts = {name: [str(n or numbers.MISSING) for n in rows[f"{name}_count"]] for name in names}
-    noise = [numbers.percent(x) for x in rows["duration_noise_pct"]]
-    counts = [GridColumn(name, texts[name], 50, "right") for name in names]
-    grid = [
-        GridColumn("family", [plain(one or numbers.MISSING) for one in rows["family"]], 1000),
-        GridColumn("verdict", [one.replace("_", " ") for one in rows["verdict"]], 900),
-        GridColumn("base", [numbers.duration(x) for x in rows["base_duration_ns"]], 90, "right"),
-        GridColumn("new", [numbers.duration(x) for x in rows["new_duration_ns"]], 90, "right"),
-        GridColumn("change\n%", [signed(x) for x in rows["duration_change_pct"]], 95, "right"),
-        GridColumn("noise\n%", noise, 80, "right"),
-        *counts,
-    ]  # fmt: skip
-    layout = arrange(grid, style.width)
-    count = len(rows["family"])
-    return [*layout.header(style), *(layout.row(i, style) for i in range(count))]
-
-
-def _incomparable_lines(view: ComparisonView, style: Style) -> list[str]:
-    return [line for text in _incomparable(view) for line in indented(plain(text), style, 2)]
-
-
-def _incomparable(view: ComparisonView) -> list[str]:
-    """Say why rows cannot be compared, the commonest reason first."""
-    rows = view.every.select(["verdict", "reason"]).to_pydict()
-    # The numbers of a row follow its reason, after the last semicolon.
-    reasons = Counter(
-        _without_numbers(reason)
-        for verdict, reason in zip(rows["verdict"], rows["reason"], strict=True)
-        if verdict == "not_comparable"
-    )
-    common = reasons.most_common(_REASONS_SHOWN)
-    said = [f"not comparable: {numbers.counted(n, 'row')}, {reason}" for reason, n in common]
-    if len(reasons) > len(common):
-        more = numbers.counted(len(reasons) - len(common), "further reason")
-        said.append(f"not comparable: {more}; -f json has that of each row")
-    return said
-
-
-def _without_numbers(reason: str) -> str:
-    clauses = reason.split("; ")
-    return "; ".join(clauses[:-1] if len(clauses) > 1 and " %: " in clauses[-1] else clauses)
-
-
-def _notes(view: ComparisonView) -> Iterator[str]:
-    yield from view.warnings
-    rows = view.every
-    sources = set(rows["noise_source"].to_pylist())
-    if "repeats" not in sources and sources - {None}:
-        yield (
-            "no repeats were given: what counts as noise is a stated default, not measured. "
-            "Several reports of each side would say what it is (NEW... --base BASE...)."
-        )
-    changed = sum(1 for one in rows["is_label_changed"].to_pylist() if one)
-    if changed:
-        yield f"{numbers.counted(changed, 'row')} changed bound or regime."
-    missing = Counter(
-        name for text in rows["not_compared"].to_pylist() if text for name in text.split(", ")
-    )
-    for name, count in missing.items():
-        yield f"{name} was collected on one side only, in {numbers.counted(count, 'row')}."
+    return [*lines, *(style.paint(line, "dim") for line in _hidden_words(view))]
 
 
 def _legend_lines(view: ComparisonView, style: Style) -> list[str]:
@@ -300,8 +224,7 @@ def _legend_lines(view: ComparisonView, style: Style) -> list[str]:
     headers = [" ".join(column.header.split()) for column in layout.columns]
     words = [(header, _LEGEND[header]) for header in headers if header in _LEGEND]
     if layout.left_out:
-        left_out = ", ".join(" ".join(column.header.split()) for column in layout.left_out)
-        words.append(("not shown", f"{left_out}: for want of width (see --width)"))
+        words.append(("not shown", left_out_words(layout)))
     indent = max((len(word) for word, _ in words), default=0) + 2
     lines = [line for word, text in words for line in indented(text, style, indent, word)]
     return [style.paint(line, "dim") for line in lines]

@@ -14,7 +14,7 @@ from support.reports import attention_launch, gemm_launch, write_report
 from support.sides import timed
 
 from nsightlens import tables
-from nsightlens.render.comparison import signed
+from nsightlens.render.comparison_notes import signed
 from nsightlens.render.json_schema import published
 
 if TYPE_CHECKING:
@@ -142,6 +142,20 @@ def test_a_screen_is_not_filled_with_rows_without_a_finding(run: CommandLine) ->
     assert "... and 10 rows more (--limit 30)" in out
     out = run("compare", "many.ncu-rep", "many.ncu-rep", "--limit", "30").out
     assert out.count("indistinguishable  axpy") == 30
+
+
+def test_rows_that_are_not_shown_are_counted_among_those_that_were_asked_for(
+    sides: CommandLine,
+) -> None:
+    """A row of another verdict would not come with a larger limit."""
+    words = ("compare", "b1.ncu-rep", "n1.ncu-rep", "--only")
+    assert "more (--limit" not in sides(*words, "added").out
+    assert (
+        "... and 1 row more (--limit 2)" in sides(*words, "indistinguishable", "--limit", "1").out
+    )
+    assert "no row has the verdict that was asked for" in sides(*words, "removed").out
+    text = sides(*words, "indistinguishable", "--limit", "1", "-f", "markdown").out
+    assert "- ... and 1 row more" in text
 
 
 def test_what_cannot_be_compared_is_told_with_its_reason(run: CommandLine) -> None:
