@@ -129,10 +129,13 @@ def _around(name: str, at: int, width: int, ellipsis: str) -> str:
     if cell_width(name) <= width:
         return name
     short = shorten_marked([name], width, ellipsis)[name]
+    beginning = shorten_end(name, width, ellipsis)
     word = next((one for one in _LETTERS.finditer(name) if one.end() > at), None)
     if word is None or word.group() in short:
         return short
-    # Half of the room for what tells the names apart, and what stands before it in the rest.
-    tail = shorten_end(name[word.start() :], max(width // 2, 1), ellipsis)
-    head = shorten_end(name, width - cell_width(ellipsis) - cell_width(tail), "")
-    return f"{head}{ellipsis}{tail}"
+    if word.group() in beginning or word.start() == 0:
+        return beginning
+    # More than half of the room for what tells the names apart.
+    head = shorten_end(name[: word.start()], width * 2 // 5, "")
+    room = width - cell_width(head) - cell_width(ellipsis)
+    return f"{head}{ellipsis}{shorten_end(name[word.start() :], room, ellipsis)}"

@@ -32,7 +32,7 @@ def _shown(width: int, base: str, new: str) -> str:
 
 def test_of_two_names_both_are_shown_with_what_tells_them_apart() -> None:
     """One alone would be another statement."""
-    assert _shown(40, OLD, NEW) == "cutlass_…128x64_t… -> cutlass_…256x128_…"
+    assert _shown(40, OLD, NEW) == "cutlass…128x64_tn… -> cutlass…256x128_t…"
 
 
 def test_a_name_that_fits_leaves_its_room_to_the_other() -> None:
@@ -41,6 +41,8 @@ def test_a_name_that_fits_leaves_its_room_to_the_other() -> None:
     assert cell_width(_shown(40, "axpy", NEW)) > 30
     assert _shown(40, NEW, "axpy").endswith(" -> axpy")
     assert _shown(40, "axpy", "axpy2") == "axpy -> axpy2"
+    tiles = ("nvjet 64x8 hsh TNT splitK", "nvjet 128x8 hsh TNT splitK")
+    assert _shown(38, *tiles) == "nvjet 64x8 hsh T… -> nvjet 128x8 hsh …"
 
 
 NAMES = st.text("ab_<>( -", min_size=1, max_size=60).map(lambda text: f"k{text}k")
