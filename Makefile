@@ -42,8 +42,9 @@ $(VENV)/.dev: $(VENV)/.test
 demo: $(VENV)/.core
 	@$(BIN)/nsightlens demo
 
+# One process per processor; the tests of a file stay together, with what they made.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadfile
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m coverage run -m pytest
