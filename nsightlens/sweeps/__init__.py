@@ -9,10 +9,13 @@
   be the one that ran.
 - `nsightlens.sweeps.series`, `nsightlens.sweeps.slopes`, `nsightlens.sweeps.crossover`: along the
   batch size: how a number grows, and where a family passes the ridge.
-- `nsightlens.sweeps.verdict`, `nsightlens.sweeps.verdict_evidence`,
-  `nsightlens.sweeps.verdict_words`: what limits decode.
-- `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`, `nsightlens.sweeps.origins`: what to know
-  beside the tables.
+- `nsightlens.sweeps.component_rows`, `nsightlens.sweeps.verdict`,
+  `nsightlens.sweeps.verdict_evidence`, `nsightlens.sweeps.verdict_whole`,
+  `nsightlens.sweeps.verdict_lacking`: what limits decode, and which steps can say it.
+- `nsightlens.sweeps.verdict_words`, `nsightlens.sweeps.verdict_growth`,
+  `nsightlens.sweeps.verdict_undecided`: its sentences.
+- `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`, `nsightlens.sweeps.origins`,
+  `nsightlens.sweeps.mixture`: what to know beside the tables.
 - `nsightlens.sweeps.predict`, with ``predict_dtypes``, ``predict_facts``, ``predict_notes``,
   ``predict_peaks`` and ``predict_tables``: the same without a report.
 - `nsightlens.sweeps.predict` and its neighbours `nsightlens.sweeps.predict_peaks`,

@@ -11,6 +11,7 @@ from nsightlens.analysis.aggregate import group_by
 from nsightlens.analysis.label import counted_flop, flat_roof, largest_flop
 from nsightlens.analysis.label_columns import label_columns
 from nsightlens.analysis.nvidia_verdict import no_verdict
+from nsightlens.analysis.padding import Padding
 from nsightlens.analysis.usage import INDEX
 from nsightlens.arrays import number_array
 from nsightlens.devices.columns import number_column
@@ -65,18 +66,23 @@ class Work(NamedTuple):
 
 
 def work_of(part: SweepPart, measured: Measured) -> Work:
-    """Return the measured work of rows: that of annotated shapes is none."""
+    """Return the measured work of rows: that of annotated shapes is none.
+
+    Where every launch failed or has no duration, all were left out, and nothing is known.
+    """
     usage, dram = measured.usage, INDEX["dram"]
     peak = usage.peak_per_s[dram]
 
     def percent(name: str) -> NDArray[np.float64]:
         return 100.0 * quotient(part.sums.added[name], usage.duration_ns * 1e-9 * peak)
 
+    is_left_out = part.sums.added["counted_launches"] == 0
+    is_none = usage.is_analytic | is_left_out
     return Work(
-        np.where(usage.is_analytic, np.nan, counted_flop(usage)),
-        np.where(usage.is_analytic, np.nan, usage.work[dram]),
-        measured.levels["l2"].bytes,
-        measured.levels["l1"].bytes,
+        np.where(is_none, np.nan, counted_flop(usage)),
+        np.where(is_none, np.nan, usage.work[dram]),
+        np.where(is_left_out, np.nan, measured.levels["l2"].bytes),
+        np.where(is_left_out, np.nan, measured.levels["l1"].bytes),
         percent("dram_read_bytes"),
         percent("dram_write_bytes"),
     )
@@ -112,7 +118,7 @@ def rows_of(part: SweepPart, needed: Needed) -> pa.Table:
         **expectation_columns(
             work,
             needed,
-            measured.padding,
+            _counted_padding(part, measured),
             part.keys,
             number_column(part.common, "context_length"),
         ),
@@ -124,6 +130,12 @@ def rows_of(part: SweepPart, needed: Needed) -> pa.Table:
         ),
     }
     return finite_table(tables.table_of(tables.schema_of(tables.SWEEP), data, count))
+
+
+def _counted_padding(part: SweepPart, measured: Measured) -> Padding:
+    """Return the padding of rows of which some launch counts: that of the others is no work."""
+    is_left_out = part.sums.added["counted_launches"] == 0
+    return Padding(*(np.where(is_left_out, np.nan, values) for values in measured.padding))
 
 
 def shares_pct(duration_ns: NDArray[np.float64], of: Sequence[Any]) -> NDArray[np.float64]:

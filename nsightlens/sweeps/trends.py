@@ -67,14 +67,18 @@ def trends_of(rows: pa.Table, crossovers: Mapping[RowName, float | None] | None 
 def flip_notes(rows: pa.Table) -> list[str]:
     """Say of families that change sides more than once at which batch sizes they do."""
     notes = []
-    for one in series_of(rows):
+    found = series_of(rows)
+    has_several = len({one.key["device_name"] for one in found}) > 1
+    for one in found:
         flips = flips_of(one.texts("roofline_bound"), _SIDES) or []
         if len(flips) > 1:
             batches = one.rows["batch_size"].to_pylist()
             changes = ", ".join(f"{flip.side_after} at {batches[flip.after]}" for flip in flips)
             phase = f" in {one.key['phase']}" if one.key["phase"] else ""
+            gpu = one.key["device_name"] or "a GPU without a name"
+            where = f"{phase} on {gpu}" if has_several else phase
             notes.append(
-                f"{one.words}{phase} changes sides of the ridge {len(flips)} times along the batch"
+                f"{one.words}{where} changes sides of the ridge {len(flips)} times along the batch"
                 f" size: {changes}."
             )
     return notes

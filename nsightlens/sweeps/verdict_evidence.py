@@ -69,10 +69,15 @@ class ComponentAt(NamedTuple):
         return is_memory and self.row["dram_throughput_pct"] is None
 
     @property
+    def busiest_fraction(self) -> float:
+        """[1] Of the peak of its limiter or of DRAM; 0 where neither is known."""
+        dram = (self.row["dram_throughput_pct"] or 0.0) / 100.0
+        return max(self.row["limiter_fraction"] or 0.0, dram)
+
+    @property
     def is_contradicted(self) -> bool:
         """Its counters say more than can be, so that one of them or a peak is wrong."""
-        dram = (self.row["dram_throughput_pct"] or 0.0) / 100.0
-        return max(self.row["limiter_fraction"] or 0.0, dram) > CONTRADICTION
+        return self.busiest_fraction > CONTRADICTION
 
 
 class StepAt(NamedTuple):

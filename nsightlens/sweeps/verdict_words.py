@@ -104,11 +104,14 @@ def _large_words(evidence: Evidence) -> str:
 
 def _doubt(evidence: Evidence) -> str:
     """Say which numbers at the largest batch size cannot be."""
-    told = [f"{one.name} is at more than its peak" for one in evidence.large.components
-            if one.is_contradicted]  # fmt: skip
+    told = [
+        f"{one.name} at {_percent(one.busiest_fraction)} of its peak"
+        for one in evidence.large.components
+        if one.is_contradicted
+    ]
     if not told:
         return ""
-    return f"The confidence is low: {' and '.join(told)}, so that a counter or a peak is wrong."
+    return f"The confidence is low: {' and '.join(told)} cannot be, a counter or a peak is wrong."
 
 
 def _state(one: ComponentAt) -> str:
