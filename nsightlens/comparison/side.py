@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from nsightlens.report import Report
     from nsightlens.steps import StepRules
 
-__all__ = ["CONDITIONS", "LabelOptions", "Side", "measure_side", "parts_of"]
+__all__ = [
+    "CONDITIONS",
+    "WORK_OF_STEP",
+    "LabelOptions",
+    "Side",
+    "measure_side",
+    "parts_of",
+    "without_copies",
+]
 
 CONDITIONS = ("clock_control", "cache_control", "replay_mode")
 """How ncu collected a report: a duration under one of them is no measure of another."""
@@ -38,6 +46,8 @@ _OF_LABELS = (
     "achieved_occupancy_pct",
     "stalled_for_data_pct",
 )
+WORK_OF_STEP = ("context_length", "kv_tokens", "query_tokens")
+"""What an annotation says of the size of a step, beside its batch size."""
 _OF_LAUNCHES = ("dram_bytes", "sm_clock_hz", "dram_clock_hz", "sm_count")
 
 
@@ -65,7 +75,8 @@ class Side(NamedTuple):
         Number of the report that holds it: of each report that was given, not of its path, so that
         one that was given twice is two repeats. Shape (n,).
     number
-        By quantity, NaN where not known: those that are compared, clocks, number of SMs.
+        By quantity, NaN where not known: those that are compared, clocks, number of SMs, and
+        `WORK_OF_STEP`.
     text
         By name: ``name`` (see `nsightlens.comparison.names`), ``operation``, ``gpu``, and
         `CONDITIONS`.
@@ -128,10 +139,42 @@ def measure_side(parts: Sequence[Report], options: LabelOptions) -> Side:
     )
 
 
+def without_copies(side: Side) -> tuple[Side, list[str]]:
+    """Leave out reports that hold what another one of the side holds, to the last digit.
+
+    A copy is no repeat: it would make the noise look smaller than it is.
+
+    Returns
+    -------
+    tuple
+        The side, and a sentence on each copy.
+    """
+    name, _ = text_column(side.text, "name")
+    process, _ = text_column(side.labels, "process_id")
+    columns = [name, process, *side.number.values()]
+    by_report = np.argsort(side.report, kind="stable")
+    starts = np.flatnonzero(np.diff(side.report[by_report], prepend=-1))
+    seen: dict[bytes, int] = {}
+    keep = np.ones(len(side.report), dtype=bool)
+    notes = []
+    for launches in np.split(by_report, starts)[1:]:
+        content = b"".join(column[launches].tobytes() for column in columns)
+        first = seen.setdefault(content, int(launches[0]))
+        if first != launches[0]:
+            keep[launches] = False
+            paths = [side.labels["report"][int(at)].as_py() for at in (launches[0], first)]
+            notes.append(
+                f"{paths[0]} is given twice and counts once: it is no repeat of itself."
+                if paths[0] == paths[1]
+                else f"{paths[0]} is a copy of {paths[1]} and does not count as a repeat."
+            )
+    return (side.only(keep) if notes else side), notes
+
+
 def _measure(report: Report, options: LabelOptions) -> Side:
     result = options.classify(report)
     labels, launches = result.labels, report.launches
-    number = {name: number_column(labels, name) for name in _OF_LABELS}
+    number = {name: number_column(labels, name) for name in (*_OF_LABELS, *WORK_OF_STEP)}
     number |= {name: number_column(launches, name) for name in _OF_LAUNCHES}
     number["flop_count"] = _flop_count(result)
     # What failed to be collected, or cannot be, has no number.
