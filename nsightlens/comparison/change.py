@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from nsightlens.comparison.quantities import Quantity
     from nsightlens.comparison.samples import EqualLaunches
 
-__all__ = ["NOISE_SOURCES", "Change", "change_of"]
+__all__ = ["MOST_NOISE_PCT", "NOISE_SOURCES", "Change", "change_of"]
 
 NOISE_SOURCES = ("repeats", "equal_launches", "default")
+MOST_NOISE_PCT = 100.0
+"""[%] A measured noise beyond this is none that anything can be told with."""
 
 
 class Change(NamedTuple):
@@ -30,7 +32,8 @@ class Change(NamedTuple):
     log_ratio
         ln(new / base).
     band
-        Half width of the noise, as a logarithm too.
+        Half width of the noise, as a logarithm too; infinite where what was measured scatters so
+        much that no change can be told.
     source
         Index into `NOISE_SOURCES`, -1 where there is no change.
     """
@@ -52,8 +55,18 @@ class Change(NamedTuple):
 
     @property
     def noise_pct(self) -> NDArray[np.float64]:
-        """[%] Smallest increase that can be told from noise. Shape (n,)."""
-        return 100.0 * np.expm1(self.band)
+        """[%] Largest increase that noise explains; NaN where it explains any. Shape (n,)."""
+        return np.where(self.is_lost, np.nan, 100.0 * np.expm1(self.band))
+
+    @property
+    def noise_down_pct(self) -> NDArray[np.float64]:
+        """[%] Largest decrease that noise explains, below 0: what undoes the increase."""
+        return np.where(self.is_lost, np.nan, 100.0 * np.expm1(-self.band))
+
+    @property
+    def is_lost(self) -> NDArray[np.bool_]:
+        """Whether no change can be told, however large. Shape (n,)."""
+        return np.isinf(self.band)
 
     @property
     def direction(self) -> NDArray[np.int64]:
@@ -102,6 +115,8 @@ def change_of(
         is_wider = np.isnan(repeated) & (within > default)
         band = np.where(is_wider, within, band)
         source = np.where(is_wider, NOISE_SOURCES.index("equal_launches"), source)
+    is_measured = source != NOISE_SOURCES.index("default")
+    band = np.where(is_measured & (band > np.log1p(MOST_NOISE_PCT / 100)), np.inf, band)
     is_known = ~np.isnan(ratio)
     return Change(
         base.mean, new.mean, ratio, np.where(is_known, band, np.nan), np.where(is_known, source, -1)

@@ -31,8 +31,15 @@ _WORDS = {
 LONG_ENOUGH_NS = 100_000.0
 """[ns] From this duration on the clock of a launch is its own. ncu measures that of a shorter one
 too coarsely, 2 to 5 % off at 5 to 50 us in real reports: the mean of the side stands for it."""
-_COUNTS_NS = 20_000.0
-"""[ns] A shorter launch has no part in the mean of its side."""
+COUNTS_NS = 20_000.0
+"""[ns] A shorter launch has no part in the mean of its side, unless all are."""
+SAME_WORK_PCT = 1.0
+"""[%] How far apart context lengths may be, and counts of operations that prove equal work."""
+_LENGTHS = {
+    "context_length": "context length",
+    "kv_tokens": "number of KV tokens",
+    "query_tokens": "number of query tokens",
+}
 _CLOCKS = (("sm_clock_hz", "SM", "clock_pct"), ("dram_clock_hz", "DRAM", "dram_clock_pct"))
 
 
@@ -49,6 +56,8 @@ def incomparable(
     pair: LaunchPair,
     is_known: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     rules: NoiseRules,
+    *,
+    flop_ratio: NDArray[np.float64],
 ) -> Any:
     """Say why durations cannot be compared.
 
@@ -62,6 +71,8 @@ def incomparable(
         Whether the duration of each row is known in base and new. Shape (n,).
     rules
         How far apart clocks may be.
+    flop_ratio
+        ln(new / base) of the operations, NaN where they are not known or 0. Shape (n,).
 
     Returns
     -------
@@ -80,6 +91,7 @@ def incomparable(
         when(differ, lambda: _versus("number of SMs", significant(sms[0]), significant(sms[1])))
     )
     clauses += [_clocks(base, new, pair, rules, clock) for clock in _CLOCKS]
+    clauses.append(_lengths(base, new, pair, flop_ratio))
     return sentence(*clauses)
 
 
@@ -106,26 +118,60 @@ def _versus(what: str, base: Any, new: Any) -> Any:
     return concat(f"another {what}: ", base, " in the base, ", new, " now")
 
 
+def _lengths(base: Side, new: Side, pair: LaunchPair, flop_ratio: NDArray[np.float64]) -> Any:
+    """Say that the steps are of other lengths; null where the operations are equal all the same.
+
+    A GEMM of a decode step does not depend on the context, attention does.
+    """
+    is_equal = np.abs(flop_ratio) <= np.log1p(SAME_WORK_PCT / 100)
+    found = pa.nulls(len(pair.base), pa.string())
+    for name, words in _LENGTHS.items():
+        before, now = base.number[name][pair.base], new.number[name][pair.new]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            is_other = np.abs(np.log(now / before)) > np.log1p(SAME_WORK_PCT / 100)
+        clause = _versus(words, significant(before), significant(now))
+        found = pc.coalesce(found, when(is_other & ~is_equal, clause))
+    return found
+
+
 def _clocks(
     base: Side, new: Side, pair: LaunchPair, rules: NoiseRules, clock: tuple[str, str, str]
 ) -> Any:
     name, words, limit = clock
-    hz = [_clock(side, at, name) for side, at in zip((base, new), pair, strict=True)]
+    found = [_clock(side, at, name) for side, at in zip((base, new), pair, strict=True)]
+    hz = [one for one, _ in found]
+    is_coarse = found[0][1] | found[1][1]
+    may_be = np.where(is_coarse, rules.short_clock_pct, getattr(rules, limit))
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.abs(np.log(hz[1] / hz[0])) > np.log1p(getattr(rules, limit) / 100)
+        apart = np.abs(np.log(hz[1] / hz[0])) > np.log1p(may_be / 100)
     return when(apart, lambda: concat(
         f"another {words} clock: ", significant(hz[0] / 1e9), " GHz in the base, ",
         significant(hz[1] / 1e9), " GHz now",
     ))  # fmt: skip
 
 
-def _clock(side: Side, at: NDArray[np.int64], name: str) -> NDArray[np.float64]:
-    """Return the clock of launches, or what stands for it; NaN where it is not known."""
+def _clock(
+    side: Side, at: NDArray[np.int64], name: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the clock of launches, or what stands for it, and whether that is coarse.
+
+    NaN where it is not known.
+    """
     duration, hz = side.number["duration_ns"], side.number[name]
+    long_mean = _mean_clock(side, hz, duration >= COUNTS_NS)
+    is_coarse = np.isnan(long_mean)
+    mean = np.where(is_coarse, _mean_clock(side, hz, duration > 0), long_mean)
+    own = (duration >= LONG_ENOUGH_NS) & (hz > 0)
+    return np.where(own, hz, mean)[at], (is_coarse & ~own)[at]
+
+
+def _mean_clock(
+    side: Side, hz: NDArray[np.float64], counts: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return for each launch the mean clock of those that count on its GPU, by their durations."""
     gpu, names = text_column(side.text, "gpu")
-    weight = np.where((duration >= _COUNTS_NS) & (hz > 0), duration, 0.0)
+    weight = np.where(counts & (hz > 0), side.number["duration_ns"], 0.0)
     total = np.bincount(gpu, np.where(weight > 0, hz, 0.0) * weight, minlength=len(names))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (total / np.bincount(gpu, weight, minlength=len(names)))[gpu]
-    own = (duration >= LONG_ENOUGH_NS) & (hz > 0)
-    return np.where(own, hz, mean)[at]
+        mean: NDArray[np.float64] = total / np.bincount(gpu, weight, minlength=len(names))
+    return mean[gpu]

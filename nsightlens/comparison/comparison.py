@@ -11,7 +11,7 @@ from nsightlens.comparison.labels import slot_labels
 from nsightlens.comparison.match import match_sides
 from nsightlens.comparison.noise import NoiseRules
 from nsightlens.comparison.rows import comparison_rows
-from nsightlens.comparison.side import LabelOptions, measure_side, parts_of
+from nsightlens.comparison.side import LabelOptions, measure_side, parts_of, without_copies
 from nsightlens.comparison.totals import family_table, total_of
 from nsightlens.kernels.user_rules import as_user_rules
 from nsightlens.report import data_frame
@@ -52,6 +52,8 @@ class Comparison:
         What a row is: ``launch``, ``kernel`` or ``family``.
     noise
         What was taken for noise.
+    notes
+        What a reader must know of the reports, such as that one is a copy of another.
     """
 
     rows: pa.Table
@@ -59,6 +61,7 @@ class Comparison:
     total: Total
     by: str
     noise: NoiseRules
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -118,7 +121,7 @@ def compare(
     Raises
     ------
     TypeError
-        A side is no report, such as the name of a file.
+        A side is no report, such as the name of a file, or ``noise`` is a number.
     ValueError
         A side is empty, or ``by`` is none of the three.
     UnknownDeviceError, SettingsFileError
@@ -134,11 +137,14 @@ def compare(
     """
     if by not in _PLURAL:
         raise ValueError(f"by must be 'launch', 'kernel' or 'family', not {by!r}")
+    if not isinstance(noise, NoiseRules):
+        raise TypeError(f"noise must be NoiseRules(unrepeated_pct=...), not {noise!r}")
     parts = (parts_of(base), parts_of(new))
     options = LabelOptions(device, peaks, as_user_rules(kernel_rules), step_rules)
     # A number that cannot be, from a damaged file, becomes NaN: unknown.
     with np.errstate(all="ignore"):
-        sides = (measure_side(parts[0], options), measure_side(parts[1], options))
+        measured = [without_copies(measure_side(part, options)) for part in parts]
+        sides = (measured[0][0], measured[1][0])
         pairs = match_sides(*sides, by)
         labels = [
             slot_labels(side, slots, part, by, options)
@@ -147,4 +153,5 @@ def compare(
         rows = comparison_rows(sides, pairs, by, noise, (labels[0], labels[1]))
         families = family_table(sides, pairs, rows, noise)
         total = total_of(sides, pairs, rows, noise, _PLURAL[by])
-    return Comparison(rows.table, families, total, by, noise)
+    notes = tuple(note for _, found in measured for note in found)
+    return Comparison(rows.table, families, total, by, noise, notes)

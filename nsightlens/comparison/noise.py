@@ -49,6 +49,8 @@ class NoiseRules(NamedTuple):
         [%] SM clocks that lie further apart make durations not comparable.
     dram_clock_pct
         [%] The same of DRAM clocks, whose measurement is coarser.
+    short_clock_pct
+        [%] The same of either where no launch of a side is long enough for its clock to be exact.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class NoiseRules(NamedTuple):
     timer_tick_ns: float = 32.0
     clock_pct: float = 3.0
     dram_clock_pct: float = 6.0
+    short_clock_pct: float = 10.0
 
 
 class Spread(NamedTuple):

@@ -9,15 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens import tables
-from nsightlens.analysis.phrase import choose, concat, sentence, when
+from nsightlens.analysis.phrase import choose, concat, sentence, significant, when
 from nsightlens.arrays import known_numbers, number_array
 from nsightlens.comparison.change import NOISE_SOURCES, change_of
 from nsightlens.comparison.comparable import LaunchPair, incomparable
+from nsightlens.comparison.keys import FLOP_ALIKE_PCT
 from nsightlens.comparison.labels import LABEL_COLUMNS
 from nsightlens.comparison.match import MATCHED_BY
 from nsightlens.comparison.quantities import QUANTITIES
 from nsightlens.comparison.samples import EqualLaunches, equal_launches, spread_of, take
-from nsightlens.comparison.verdict import VERDICTS, reason_of, verdict_codes
+from nsightlens.comparison.verdict import VERDICTS, reason_of, signed_percent, verdict_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["Rows", "comparison_rows"]
 
 
+_FLOP = [one.name for one in QUANTITIES].index("flop_count")
+_SAME_NUMBER = 1e-6
+"""Numbers of launches are means over repeats."""
 _OWN = {
     "launch": ("kernel", "grid", "block", "report", "launch_id", "device_name"),
     "kernel": ("kernel", "device_name"),
@@ -49,10 +53,13 @@ class Rows(NamedTuple):
         With the schema of `nsightlens.tables.COMPARISON`.
     verdict
         Index into `nsightlens.comparison.verdict.VERDICTS`. Shape (rows,).
+    why_not
+        Text: why a row with both sides cannot be compared; null where it can.
     """
 
     table: pa.Table
     verdict: NDArray[np.int64]
+    why_not: Any
 
 
 def comparison_rows(
@@ -79,12 +86,15 @@ def comparison_rows(
     changes, spreads = _changes(sides, pairs, rules)
     duration = changes[0]
     has = (pairs.base >= 0, pairs.new >= 0)
-    why_not = _why_not(sides, pairs, duration, rules)
+    why_not = _why_not(sides, pairs, changes, rules)
+    if by != "launch":
+        why_not = sentence(why_not, _other_number(sides, pairs, duration))
+    other_work = _other_work(changes)
     code = verdict_codes(duration, has, why_not.is_null().to_numpy(zero_copy_only=False))
     data = _identity(sides, pairs, by)
     data |= {
         "verdict": choose(code, VERDICTS),
-        "reason": reason_of(duration, spreads, code, why_not, rules),
+        "reason": reason_of(duration, spreads, code, why_not, other_work=other_work, rules=rules),
         "matched_by": choose(pairs.matched_by, MATCHED_BY),
         "duration_difference_ns": known_numbers(duration.new - duration.base),
         "noise_source": choose(duration.source, NOISE_SOURCES),
@@ -105,7 +115,7 @@ def comparison_rows(
         data[f"{quantity.stem}_noise_pct"] = known_numbers(change.noise_pct)
     data |= _labels(labels, slots)
     schema = tables.schema_of(tables.COMPARISON)
-    return Rows(tables.table_of(schema, data, len(pairs.base)), code)
+    return Rows(tables.table_of(schema, data, len(pairs.base)), code, why_not)
 
 
 def _changes(
@@ -147,15 +157,45 @@ def _reports_of(side: Side, slot: NDArray[np.int64], count: int) -> NDArray[np.i
     return np.bincount(np.unique(slot * width + side.report) // width, minlength=count)
 
 
-def _why_not(sides: tuple[Side, Side], pairs: Pairs, duration: Change, rules: NoiseRules) -> Any:
+def _why_not(
+    sides: tuple[Side, Side], pairs: Pairs, changes: Sequence[Change], rules: NoiseRules
+) -> Any:
     """Say why rows with both sides cannot be compared; null for all others."""
     both = np.flatnonzero((pairs.base >= 0) & (pairs.new >= 0))
     pair = LaunchPair(pairs.slots[0].first[pairs.base[both]], pairs.slots[1].first[pairs.new[both]])
+    duration, flop = changes[0], changes[_FLOP]
     is_known = (~np.isnan(duration.base[both]), ~np.isnan(duration.new[both]))
-    texts = incomparable(*sides, pair, is_known, rules)
+    flop_ratio = np.where(flop.base > 0, flop.log_ratio, np.nan)[both]
+    texts = incomparable(*sides, pair, is_known, rules, flop_ratio=flop_ratio)
     at = np.full(len(pairs.base), -1)
     at[both] = np.arange(len(both))
     return texts.take(number_array(np.maximum(at, 0), at >= 0))
+
+
+def _other_number(sides: tuple[Side, Side], pairs: Pairs, duration: Change) -> Any:
+    """Say that the groups of a row have other numbers of launches, and how each of them changed."""
+    counts = []
+    for side, slots, row in zip(sides, pairs.slots, (pairs.base, pairs.new), strict=True):
+        size = len(slots.first)
+        launches = np.bincount(slots.slot, side.counts, minlength=size)
+        kept = side.only(side.counts)
+        reports = _reports_of(kept, slots.slot[side.counts], size)
+        counts.append(np.append(launches / np.maximum(reports, 1), np.nan)[row])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = 100 * ((duration.new / counts[1]) / (duration.base / counts[0]) - 1)
+    differs = np.abs(counts[0] - counts[1]) > _SAME_NUMBER
+    said = [significant(one) for one in counts]
+    return when(differs, lambda: concat(
+        "another number of measured launches: ", said[0], " in the base, ", said[1], " now, with ",
+        signed_percent(each), " per launch",
+    ))  # fmt: skip
+
+
+def _other_work(changes: Sequence[Change]) -> Any:
+    """Say how the operations changed, where that is more than a launch of equal work has."""
+    flop = changes[_FLOP]
+    is_other = np.abs(flop.log_ratio) > np.log1p(FLOP_ALIKE_PCT / 100)
+    return when(is_other, lambda: concat("FLOP ", signed_percent(flop.change_pct)))
 
 
 def _not_compared(changes: Sequence[Change], has: tuple[NDArray[np.bool_], ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,14 @@ from nsightlens.arrays import known_numbers, number_array
 from nsightlens.comparison.change import NOISE_SOURCES, Change, change_of
 from nsightlens.comparison.quantities import QUANTITIES
 from nsightlens.comparison.samples import equal_launches, spread_of
-from nsightlens.comparison.verdict import VERDICTS, duration_words, signed_percent, verdict_codes
+from nsightlens.comparison.verdict import (
+    LOST,
+    VERDICTS,
+    duration_words,
+    noise_words,
+    signed_percent,
+    verdict_codes,
+)
 from nsightlens.devices.columns import number_column, text_column
 
 if TYPE_CHECKING:
@@ -39,7 +47,7 @@ class Total(NamedTuple):
     duration_change_pct
         [%] New over base, less 1.
     duration_noise_pct
-        [%] Smallest change that can be told from noise.
+        [%] Largest increase that noise explains; None where it explains any.
     noise_source
         See `nsightlens.tables.COMPARISON`.
     row_counts
@@ -209,13 +217,32 @@ def _headline(verdict: str, change: Change, counts: dict[str, int], rows: Rows, 
     tail = f"{what}: {', '.join(said)}." if said else f"there are no {what}."
     head = _WORDS[verdict]
     if not np.isnan(change.log_ratio[0]):
-        span = [duration_words(one)[0].as_py() for one in (change.base, change.new)]
-        percent = signed_percent(change.change_pct)[0].as_py()
-        noise = f"{float(change.noise_pct[0]):.3g} %"
-        head += f": {span[0]} to {span[1]}, {percent} (noise {noise})"
+        noise = LOST if change.is_lost[0] else f"noise {noise_words(change)[0].as_py()}"
+        in_sum = verdict == "indistinguishable" and counts["improved"] + counts["regressed"]
+        head += f"{' in the sum' if in_sum else ''}: {_span(change.base, change.new)} ({noise})"
+        head += _with_the_rest(change, rows)
     elif counts["not_comparable"] == 0 and verdict == "not_comparable":
         head = "Nothing is on both sides"
     elif verdict == "not_comparable":
-        is_one = rows.verdict == VERDICTS.index("not_comparable")
-        head += f": {rows.table['reason'].filter(number_array(is_one))[0].as_py()}"
+        # The commonest reason, of which the first.
+        reasons = Counter(rows.why_not.drop_null().to_pylist())
+        reason, count = reasons.most_common(1)[0]
+        share = "" if len(reasons) == 1 else f" ({count} of {counts['not_comparable']} {what})"
+        head += f": {reason}{share}"
     return f"{head}. {tail[0].upper()}{tail[1:]}"
+
+
+def _with_the_rest(change: Change, rows: Rows) -> str:
+    """Say what the sum is with what was added and removed; nothing where nothing was."""
+    alone = _alone(rows, np.zeros(len(rows.verdict), dtype=np.int64), 1)
+    if not alone["added"][0] + alone["removed"][0]:
+        return ""
+    names = [name for name, time in alone.items() if time[0]]
+    whole = _span(change.base + alone["removed"], change.new + alone["added"])
+    return f"; with what was {' and '.join(names)}: {whole}"
+
+
+def _span(base: NDArray[np.float64], new: NDArray[np.float64]) -> str:
+    durations = [duration_words(one)[0].as_py() for one in (base, new)]
+    percent = signed_percent(100.0 * (new / base - 1.0))[0].as_py()
+    return f"{durations[0]} to {durations[1]}, {percent}"

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from nsightlens.comparison.change import Change
     from nsightlens.comparison.noise import NoiseRules, Spread
 
-__all__ = ["VERDICTS", "duration_words", "reason_of", "signed_percent", "verdict_codes"]
+__all__ = [
+    "LOST",
+    "VERDICTS",
+    "duration_words",
+    "noise_words",
+    "reason_of",
+    "signed_percent",
+    "verdict_codes",
+]
 
 VERDICTS = (
     "improved", "regressed", "indistinguishable", "not_comparable", "added", "removed",
 )  # fmt: skip
+LOST = "too few repeats that scatter too much: no change can be told"
 _STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
 
@@ -53,16 +62,35 @@ def reason_of(
     repeats: tuple[Spread, Spread],
     code: NDArray[np.int64],
     why_not: Any,
+    *,
+    other_work: Any,
     rules: NoiseRules,
 ) -> Any:
-    """Say why each row has its verdict, with the numbers; a text column of shape (n,)."""
+    """Say why each row has its verdict, with the numbers; a text column of shape (n,).
+
+    Parameters
+    ----------
+    change, repeats
+        Of the duration.
+    code
+        Verdicts.
+    why_not
+        Why rows cannot be compared; null where they can.
+    other_work
+        What speaks against equal work, of those that can; null where nothing does.
+    rules
+        What is taken for noise.
+    """
     of = {name: code == i for i, name in enumerate(VERDICTS)}
     is_judged = of["improved"] | of["regressed"] | of["indistinguishable"]
     spans = concat(duration_words(change.base), " to ", duration_words(change.new))
     numbers = concat(signed_percent(change.change_pct), ": ", spans)
     place = choose(of["indistinguishable"].astype(np.int64), ("beyond", "within"))
-    band = concat(place, " the noise of ", significant(change.noise_pct), " % (")
-    judged = concat(numbers, ", ", band, _source_words(change, repeats, rules), ")")
+    band = concat(place, " the noise of ", noise_words(change), " (")
+    told = concat(numbers, ", ", band, _source_words(change, repeats, rules), ")")
+    count = concat(digits(repeats[0].repeats), " and ", digits(repeats[1].repeats))
+    untold = concat(numbers, "; ", LOST, " (", count, " repeats)")
+    judged = sentence(pc.coalesce(told, when(change.is_lost, untold)), other_work)
     removed = concat("not in the new reports; took ", duration_words(change.base))
     added = concat("not in the base; takes ", duration_words(change.new))
     shown = when(~np.isnan(change.log_ratio), numbers)
@@ -90,6 +118,11 @@ def _source_words(change: Change, repeats: tuple[Spread, Spread], rules: NoiseRu
 
 def _texts(text: str, like: Any) -> Any:
     return pa.array([text], pa.string()).take(pa.array(np.zeros(len(like), dtype=np.int64)))
+
+
+def noise_words(change: Change) -> Any:
+    """Return both ends of the noise: what noise may take off, and what it may add."""
+    return concat(significant(change.noise_down_pct), " to +", significant(change.noise_pct), " %")
 
 
 def signed_percent(values: NDArray[np.float64]) -> Any:

@@ -92,6 +92,26 @@ def test_with_repeats_the_band_is_measured_and_never_below_the_least() -> None:
     assert scattered.direction[0] == 0
 
 
+def test_both_ends_of_the_noise_are_stated_and_undo_one_another() -> None:
+    """An increase of 20 % is undone by a decrease of 17 %: neither end is nearer than the other."""
+    rules = NoiseRules(unrepeated_pct=20, timer_tick_ns=0)
+    up, down = _change([1e6], [1.19e6], rules), _change([1e6], [1e6 / 1.19], rules)
+    assert (up.direction[0], down.direction[0]) == (0, 0)
+    assert up.noise_pct[0] == pytest.approx(20)
+    assert up.noise_down_pct[0] == pytest.approx(-100 / 6)
+    assert _change([1e6], [0.83e6], rules).direction[0] == -1
+
+
+def test_repeats_that_scatter_beyond_all_measure_tell_nothing() -> None:
+    """Not a noise of 2 million percent."""
+    found = _change([1e6, 9e6], [3e7, 4e7])
+    assert found.is_lost[0]
+    assert np.isnan(found.noise_pct[0])
+    assert found.direction[0] == 0
+    wide = _change([1e6], [9e6], NoiseRules(unrepeated_pct=500))
+    assert wide.noise_pct[0] == pytest.approx(500, abs=0.1), "what was stated is as it was stated"
+
+
 @pytest.mark.parametrize(
     ("new", "direction"), [(1.05e6, 1), (1.02e6, 0), (0.98e6, 0), (0.95e6, -1)]
 )

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.reports import attention_launch, failed_launch, gemm_launch
+from support.reports import SM_CLOCK_HZ, attention_launch, failed_launch, gemm_launch
 from support.sides import metrics_of, report_in, timed
 
-from nsightlens import compare, tables
+from nsightlens import compare, open_report, tables
 from nsightlens.comparison import NoiseRules
 from nsightlens.errors import MissingExtraError
+from nsightlens.example.decode_sweep import decode_sweep
+from nsightlens.ncurep import write_ncu_rep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,10 +54,27 @@ def test_several_reports_of_a_side_are_repeats(tmp_path: Path) -> None:
     assert _only(compare(base[0], new[0]))["verdict"] == "indistinguishable"
 
 
-def test_the_same_report_twice_is_two_repeats(tmp_path: Path) -> None:
-    """Reports are told apart by being given, not by their names."""
+def test_a_copy_of_a_report_is_no_repeat(tmp_path: Path) -> None:
+    """It would make the noise look smaller than it is; what differs in one number is a repeat."""
     one = report_in(tmp_path, [timed(1e6)])
-    assert _only(compare([one, one], one))["base_repeat_count"] == 2
+    twice = compare([one, one], one)
+    assert _only(twice)["base_repeat_count"] == 1
+    assert twice.notes[0].endswith("one.ncu-rep is given twice and counts once: "
+                                   "it is no repeat of itself.")  # fmt: skip
+    copy = report_in(tmp_path, [timed(1e6)], "copy.ncu-rep")
+    copied = compare(one, [one, copy])
+    assert _only(copied)["noise_source"] == "default"
+    assert "copy.ncu-rep is a copy of" in copied.notes[0]
+    other = report_in(tmp_path, [timed(1e6 + 32)], "other.ncu-rep")
+    found = compare([one, other], one)
+    assert (_only(found)["base_repeat_count"], found.notes) == (2, ())
+
+
+def test_noise_is_more_than_a_number(tmp_path: Path) -> None:
+    """The message names the way."""
+    one = report_in(tmp_path, [timed(1e6)])
+    with pytest.raises(TypeError, match="unrepeated_pct"):
+        compare(one, one, noise=5)  # type: ignore[arg-type]
 
 
 def test_noise_can_be_stated(tmp_path: Path) -> None:
@@ -131,6 +150,75 @@ def test_the_clock_of_short_launches_is_not_taken_at_its_word(tmp_path: Path) ->
     assert verdicts == ["indistinguishable", "indistinguishable"]
 
 
+def test_where_all_launches_are_short_their_mean_clock_counts_with_more_tolerance(
+    tmp_path: Path,
+) -> None:
+    """As in a decode step at a small batch size: another clock is no faster kernel."""
+    base = report_in(tmp_path, [timed(5e3), timed(8e3)], "base.ncu-rep")
+    close = [timed(ns, sm_clock_hz=1.08 * SM_CLOCK_HZ) for ns in (5e3, 8e3)]
+    far = [timed(ns / 1.4, sm_clock_hz=1.4 * SM_CLOCK_HZ) for ns in (5e3, 8e3)]
+    same = compare(base, report_in(tmp_path, close, "close.ncu-rep"))
+    assert same.total.row_counts["indistinguishable"] == 2
+    other = compare(base, report_in(tmp_path, far, "far.ncu-rep"))
+    assert other.total.row_counts["not_comparable"] == 2
+    assert other.total.headline.startswith("Not comparable: another SM clock: 1.5 GHz")
+
+
+def test_another_context_length_is_other_work_for_what_depends_on_it(tmp_path: Path) -> None:
+    """Attention does; a GEMM that counts as many operations does not."""
+    sides = []
+    for context in (500, 1000):
+        path = tmp_path / f"{context}.ncu-rep"
+        write_ncu_rep(path, decode_sweep([8], context=context))
+        sides.append(open_report(path))
+    rows = {row["family"]: row for row in compare(*sides).rows.to_pylist()}
+    reason = rows["attention"]["reason"]
+    assert rows["attention"]["verdict"] == "not_comparable"
+    assert reason.startswith("another context length: 500 in the base, 1000 now")
+    assert rows["gemm"]["verdict"] == "indistinguishable"
+
+
+@pytest.mark.parametrize("by", ["kernel", "family"])
+def test_groups_of_other_numbers_of_launches_are_not_comparable(tmp_path: Path, by: Any) -> None:
+    """Half as many layers are no improvement; both numbers are told, and the time of each."""
+    base = report_in(tmp_path, [timed(1e4)] * 4, "base.ncu-rep")
+    new = report_in(tmp_path, [timed(1e4)] * 2, "new.ncu-rep")
+    row = _only(compare(base, new, by=by))
+    assert row["verdict"] == "not_comparable"
+    assert row["reason"].startswith(
+        "another number of measured launches: 4 in the base, 2 now, with 0 % per launch"
+    )
+
+
+def test_the_headline_takes_in_what_was_added(tmp_path: Path) -> None:
+    """A step with a launch more takes longer, though none of its launches does."""
+    base = report_in(tmp_path, [timed(1e6)], "base.ncu-rep")
+    new = report_in(tmp_path, [timed(1e6), timed(2e5, "unheard_of")], "new.ncu-rep")
+    headline = compare(base, new).total.headline
+    assert "; with what was added: 1 ms to 1.2 ms, +20 %. Launches:" in headline
+
+
+def test_the_headline_does_not_hide_a_change_behind_the_sum(tmp_path: Path) -> None:
+    """It says that it is about the sum."""
+    base = report_in(tmp_path, [timed(1e6), timed(1e4, "short")], "base.ncu-rep")
+    new = report_in(tmp_path, [timed(1e6), timed(2e4, "short")], "new.ncu-rep")
+    headline = compare(base, new).total.headline
+    assert headline.startswith("No change that can be told from noise in the sum: ")
+    assert "1 regressed" in headline
+
+
+def test_the_headline_of_what_cannot_be_compared_quotes_no_single_row(tmp_path: Path) -> None:
+    """But the reason that most rows have."""
+    base = report_in(tmp_path, [timed(1e6), timed(2e6), timed(None, "a")], "base.ncu-rep")
+    gpu: dict[str, Any] = {"metrics": {"device__attribute_display_name": "NVIDIA H200"}}
+    new = [timed(3e6, **gpu), timed(6e6, **gpu), timed(None, "a", **gpu)]
+    headline = compare(base, report_in(tmp_path, new, "new.ncu-rep")).total.headline
+    assert headline == (
+        "Not comparable: another GPU: H100 80GB HBM3 in the base, H200 now (2 of 3 launches). "
+        "Launches: 3 not comparable."
+    )
+
+
 @pytest.mark.parametrize("is_base", [True, False])
 def test_a_failed_or_missing_duration_is_not_comparable(tmp_path: Path, is_base: bool) -> None:
     """It is no zero."""
@@ -185,7 +273,8 @@ def test_totals_are_over_what_can_be_compared(tmp_path: Path) -> None:
     assert (total.base_duration_ns, total.new_duration_ns) == (1e6, 2e6)
     assert (total.added_duration_ns, total.removed_duration_ns) == (5e5, 3e4)
     assert total.headline == (
-        "Slower: 1 ms to 2 ms, +100 % (noise 3.01 %). Launches: 1 regressed, 1 added, 1 removed."
+        "Slower: 1 ms to 2 ms, +100 % (noise -2.92 to +3.01 %); with what was added and removed: "
+        "1.03 ms to 2.5 ms, +143 %. Launches: 1 regressed, 1 added, 1 removed."
     )
 
 
@@ -207,7 +296,10 @@ def test_the_repeats_of_a_total_are_whole_reports(tmp_path: Path) -> None:
              for i, ns in enumerate((1e6, 3e6))]  # fmt: skip
     total = compare(parts, parts).total
     assert (total.base_duration_ns, total.noise_source) == (4e6, "default")
-    repeats = [report_in(tmp_path, [timed(1e6), timed(3e6)], f"r{i}.ncu-rep") for i in range(3)]
+    repeats = [
+        report_in(tmp_path, [timed(1e6 + 32 * i), timed(3e6 - 32 * i)], f"r{i}.ncu-rep")
+        for i in range(3)
+    ]
     total = compare(repeats, repeats).total
     assert (total.base_duration_ns, total.noise_source) == (4e6, "repeats")
 
