@@ -19,7 +19,7 @@ from nsightlens.render.style import Style
 from nsightlens.render.sweep_sections import sections_of
 from nsightlens.render.sweep_series import NOT_FITTING, batch_cells, has_not_fitting
 from nsightlens.render.sweep_table import column_cells, telling_columns
-from nsightlens.render.sweep_text import EXPLANATIONS
+from nsightlens.render.sweep_text import EXPLANATIONS, large_batch_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -131,7 +131,7 @@ def sweep_html(sweep: Sweep) -> str:
         A result of `nsightlens.sweep` or `nsightlens.predict`.
     """
     explanation, paragraph = sweep.verdict
-    at_large = f"<b>At large batch: {escape(EXPLANATIONS[explanation])}.</b> "
+    at_large = f"<b>{large_batch_words(sweep)}: {escape(EXPLANATIONS[explanation])}.</b> "
     title = f"{at_large if explanation != 'undecided' else ''}{escape(paragraph)}"
     if "analytic" in sweep.rows["origin"].to_pylist():
         title = f"Analytic, nothing was measured. {title}"

@@ -27,11 +27,18 @@ if TYPE_CHECKING:
     from nsightlens.render.sweep_sections import Section
     from nsightlens.sweeps import Sweep
 
-__all__ = ["EXPLANATIONS", "SweepView", "heading_parts", "sweep_text", "verdict_lines"]
+__all__ = [
+    "EXPLANATIONS",
+    "SweepView",
+    "heading_parts",
+    "large_batch_words",
+    "sweep_text",
+    "verdict_lines",
+]
 
 EXPLANATIONS = {
     "bandwidth_saturated_attention": "attention has used up the DRAM bandwidth",
-    "compute_bound_plateau": "the GEMMs are compute-bound",
+    "compute_bound_plateau": "a compute-bound plateau",
     "mixed": "attention's bandwidth and the GEMMs' compute together",
     "undecided": "undecided",
 }
@@ -163,11 +170,30 @@ def verdict_lines(sweep: Sweep, style: Style) -> list[str]:
     """
     explanation, paragraph = sweep.verdict
     words = EXPLANATIONS[explanation]
-    lines = indented(f"At large batch: {words}", style, 2, "") if explanation != "undecided" else []
+    head = f"{large_batch_words(sweep)}: {words}"
+    lines = indented(head, style, 2, "") if explanation != "undecided" else []
     return [
         *(style.paint(line, "head") for line in lines),
         *indented(plain(paragraph), style, 2 if lines else 0),
     ]
+
+
+def large_batch_words(sweep: Sweep) -> str:
+    """Say what the few words of the verdict are of: batch sizes that fit, where two do.
+
+    Parameters
+    ----------
+    sweep
+        The sweep.
+    """
+    fits = {
+        row["batch_size"]: row["fits_in_memory"]
+        for row in sweep.steps.to_pylist()
+        if row["phase"] == "decode" and row["batch_size"] is not None
+    }
+    if False not in fits.values() or sum(fit is not False for fit in fits.values()) > 1:
+        return "At large batch"
+    return f"At batch {max(fits)}, which does not fit in memory"
 
 
 class _Tables(NamedTuple):

@@ -204,11 +204,9 @@ def prediction(
 
     steps = [step_of(batch) for batch in asked.batch_sizes]
     place = {"device_name": gpu.device_name, "phase": asked.phase}
-    rows = predicted_rows(
-        steps,
-        {**place, "context_length": asked.context_length},
-        gpu,
-        by=row_of,
+    of_row = {**place, "context_length": asked.context_length}
+    rows, components = (
+        predicted_rows(steps, of_row, gpu, by=what) for what in (row_of, "component")
     )
     of_steps = predicted_steps(steps, place)
     trends = trends_of(rows, crossovers_of(step_of, row_of))
@@ -216,7 +214,13 @@ def prediction(
         rows=rows,
         trends=trends,
         steps=of_steps,
-        verdict=verdict_of(rows, trends, of_steps),
+        verdict=verdict_of(
+            rows,
+            trends,
+            of_steps,
+            components=components,
+            crossovers=crossovers_of(step_of, "component"),
+        ),
         by=row_of,
         warnings=gpu.warnings,
     )

@@ -131,7 +131,8 @@ def predicted_rows(
     peaks
         Of the GPU.
     by
-        ``family`` or ``kernel``: the operation stands for the kernel.
+        ``family``, ``kernel``, for which the operation stands, or ``component``: attention, matmul
+        and everything else.
     """
     rows = []
     for step in steps:
@@ -153,7 +154,11 @@ def grouped(works: Sequence[TimedWork], by: str) -> list[TimedWork]:
     """
     groups: dict[tuple[str | None, ...], list[TimedWork]] = {}
     for work in works:
-        key = (work.family, work.subtype, work.operation if by == "kernel" else None)
+        key: tuple[str | None, ...] = (work.family, work.subtype)
+        if by == "component":
+            key = (component_of(work.family),)
+        elif by == "kernel":
+            key = (*key, work.operation)
         groups.setdefault(key, []).append(work)
     added = map(_added, groups.values())
     return list(added) if by == "kernel" else [one._replace(operation=None) for one in added]

@@ -21,8 +21,11 @@ from nsightlens.sweeps.verdict_words import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
+    from nsightlens.sweeps.trends import RowName
     from nsightlens.sweeps.verdict_evidence import ComponentAt, Evidence
 
 __all__ = ["DOMINANT", "TWICE", "verdict_of"]
@@ -40,6 +43,7 @@ def verdict_of(
     steps: pa.Table,
     *,
     components: pa.Table | None = None,
+    crossovers: Mapping[RowName, float | None] | None = None,
     selection: str = "",
     is_salvaged: bool = False,
 ) -> Verdict:
@@ -54,6 +58,8 @@ def verdict_of(
         `nsightlens.sweeps.component_rows.component_rows`, so that the verdict is the same whatever
         a row is. None, where rows cannot be added up: the row and the trend with most of the time
         stand for their component.
+    crossovers
+        Of ``components``, where their law is known; see `nsightlens.sweeps.trends.trends_of`.
     selection
         Filters that launches had to pass; empty for all launches.
     is_salvaged
@@ -74,6 +80,8 @@ def verdict_of(
     saturated and matmul compute-bound. Where matmul still reads weights, more sequences share them,
     and there is no plateau yet.
 
+    Predicted steps that do not fit in memory are left out if two others fit, else said not to fit.
+
     Examples
     --------
     >>> from nsightlens import open_report, sweep
@@ -82,7 +90,9 @@ def verdict_of(
     'bandwidth_saturated_attention'
     """
     missing = lacking(rows, steps)
-    evidence = evidence_of(rows, trends, steps, components, is_salvaged=is_salvaged)
+    evidence = evidence_of(
+        rows, trends, steps, components, crossovers=crossovers, is_salvaged=is_salvaged
+    )
     if evidence is None:
         return Verdict("undecided", missing)
     explanation = _explanation(evidence)

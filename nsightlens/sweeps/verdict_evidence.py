@@ -9,10 +9,13 @@ import pyarrow as pa
 from nsightlens.analysis.thresholds import CONTRADICTION
 from nsightlens.sweeps.components import COMPONENTS
 from nsightlens.sweeps.trends import trends_of
+from nsightlens.sweeps.verdict_fitting import fitting_steps
 from nsightlens.sweeps.verdict_whole import LeftOut, chosen_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from nsightlens.sweeps.trends import RowName
 
 __all__ = ["ComponentAt", "Evidence", "StepAt", "decode_rows", "evidence_of"]
 
@@ -86,6 +89,7 @@ class StepAt(NamedTuple):
     batch: int
     attention: ComponentAt | None
     matmul: ComponentAt | None
+    fits: bool | None = None
 
     @property
     def components(self) -> list[ComponentAt]:
@@ -151,13 +155,14 @@ def evidence_of(
     steps: pa.Table,
     components: pa.Table | None = None,
     *,
+    crossovers: Mapping[RowName, float | None] | None = None,
     is_salvaged: bool = False,
 ) -> Evidence | None:
     """Return what is known of decode; None where no decode step has a batch size.
 
     Parameters
     ----------
-    rows, trends, steps, components, is_salvaged
+    rows, trends, steps, components, crossovers, is_salvaged
         As for `nsightlens.sweeps.verdict_of`.
     """
     decode = decode_rows(steps)
@@ -176,12 +181,15 @@ def evidence_of(
         decode_rows(rows, place),
         is_salvaged=is_salvaged,
     )
+    chosen, too_large = fitting_steps(chosen, {step.batch: step.fits for step in found})
     return Evidence(
         device=place[1] or "a GPU without a name",
         is_one_of_several=len(total) > 1,
         steps=[step for step in found if step.batch in chosen],
-        left_out=left_out,
-        trends=_trends(trends if components is None else _trends_at(components, chosen), place),
+        left_out=[*left_out, *too_large],
+        trends=_trends(
+            trends if components is None else _trends_at(components, chosen, crossovers), place
+        ),
     )
 
 
@@ -215,13 +223,17 @@ def _step(step: Row, components: Sequence[Row]) -> StepAt:
                 step[f"useful_{name}_intensity_flop_per_byte"],
                 step[f"{name}_intensity_flop_per_byte"],
             )
-    return StepAt(step["batch_size"], found["attention"], found["matmul"])
+    return StepAt(step["batch_size"], found["attention"], found["matmul"], step["fits_in_memory"])
 
 
-def _trends_at(components: pa.Table, batches: set[int]) -> pa.Table:
+def _trends_at(
+    components: pa.Table,
+    batches: set[int],
+    crossovers: Mapping[RowName, float | None] | None,
+) -> pa.Table:
     """Return the trends over the batch sizes that are judged, and no others."""
     wanted = [batch in batches for batch in components["batch_size"].to_pylist()]
-    return trends_of(components.filter(pa.array(wanted, pa.bool_())))
+    return trends_of(components.filter(pa.array(wanted, pa.bool_())), crossovers)
 
 
 def _trends(trends: pa.Table, place: tuple[str, str | None]) -> dict[str, Row]:

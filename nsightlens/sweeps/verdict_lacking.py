@@ -22,13 +22,16 @@ def lacking(rows: pa.Table, steps: pa.Table) -> str:
     """Say what is missing for a verdict, in a sentence; empty where the labels have to say it."""
     if not rows.num_rows:
         return "There is no launch to judge."
-    return _lacking_steps(steps) or _lacking_components(rows)
+    is_analytic = set(rows["origin"].to_pylist()) == {"analytic"}
+    return _lacking_steps(steps, is_analytic) or _lacking_components(rows, is_analytic)
 
 
-def _lacking_steps(steps: pa.Table) -> str:
+def _lacking_steps(steps: pa.Table, is_analytic: bool) -> str:
     phases = set(steps["phase"].to_pylist())
     if "decode" not in phases:
         named = sorted(phase for phase in phases if phase)
+        if named and is_analytic:
+            return f"The verdict is on decode, and these are steps of {' and '.join(named)}."
         if named:
             return f"No launch belongs to a decode step, only to {' and '.join(named)}."
         return "Nothing says which launches belong to decode steps: a range or --batch-from can."
@@ -37,7 +40,7 @@ def _lacking_steps(steps: pa.Table) -> str:
     return ""
 
 
-def _lacking_components(rows: pa.Table) -> str:
+def _lacking_components(rows: pa.Table, is_analytic: bool) -> str:
     decode = decode_rows(rows)
     have = {row["component"] for row in decode}
     absent = [name for name in _WATCHED if name not in have]
@@ -51,7 +54,8 @@ def _lacking_components(rows: pa.Table) -> str:
     if not both:
         return "No batch size has both attention and matmul: profile whole steps."
     if len(both) == 1:
-        return f"One batch size, {both[0]}, shows no trend: profile a second one."
+        how = "predict" if is_analytic else "profile"
+        return f"One batch size, {both[0]}, shows no trend: {how} a second one."
     return ""
 
 

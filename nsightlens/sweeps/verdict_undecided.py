@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.sweeps.verdict_fitting import NOT_FITTING
 from nsightlens.sweeps.verdict_growth import law_batch
 
 if TYPE_CHECKING:
@@ -59,15 +60,23 @@ def _reads_weights(evidence: Evidence, first: ComponentAt, matmul: ComponentAt) 
     if first is matmul and first.share >= _HALF:
         return (
             "Neither explanation holds yet: reading weights still limits the step at batch"
-            f" {batch}, so that larger batches pay: profile them{until}."
+            f" {batch}, so that larger batches pay{_beyond(evidence)}{until}."
         )
     are_both = attention is not None and attention.is_bandwidth_saturated
     return (
         f"Neither explanation holds yet: at batch {batch}"
         f" {'both are' if are_both else 'matmul is'} memory-bound, and matmul has"
         f" {100.0 * matmul.share:.0f} % of the time for reading weights, which more sequences would"
-        f" share. Larger batches still pay: profile them{until}."
+        f" share. Larger batches still pay{_beyond(evidence)}{until}."
     )
+
+
+def _beyond(evidence: Evidence) -> str:
+    """Say what to do about larger batches: those that do not fit cannot run."""
+    if any(one.why == NOT_FITTING for one in evidence.left_out):
+        return ", but do not fit in memory"
+    is_analytic = any(one.row["origin"] == "analytic" for one in evidence.large.components)
+    return "" if is_analytic else ": profile them"
 
 
 def _until(evidence: Evidence) -> str:

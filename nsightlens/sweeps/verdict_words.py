@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.analysis.thresholds import BUSY
+from nsightlens.sweeps.verdict_fitting import NOT_FITTING, memory_words
 from nsightlens.sweeps.verdict_growth import growth_words
 from nsightlens.sweeps.verdict_undecided import why_undecided
 from nsightlens.sweeps.verdict_whole import batch_words
@@ -32,6 +33,7 @@ def opening_words(evidence: Evidence, selection: str = "") -> str:
     others = ", the GPU with most of the time" if evidence.is_one_of_several else ""
     how = "roofline time of the model" if _is_analytic(evidence) else "kernel time"
     alone = f" of the launches that pass the filters ({selection}) alone" if selection else ""
+    batches += memory_words(evidence)
     return f"Decode on {evidence.device}{others}, {batches}, by {how}{alone}."
 
 
@@ -95,9 +97,14 @@ def _conclusion(evidence: Evidence, explanation: str) -> str:
 
 
 def _large_words(evidence: Evidence) -> str:
-    """Name the largest batch size where larger ones were profiled and cannot be judged."""
+    """Name the largest batch size where it does not fit, or larger ones cannot be judged."""
     large = evidence.large.batch
-    if any(batch > large for one in evidence.left_out for batch in one.batches):
+    if evidence.large.fits is False:
+        return f"batch {large}, which does not fit in memory"
+    larger = [one for one in evidence.left_out if max(one.batches) > large]
+    if larger and all(one.why == NOT_FITTING for one in larger):
+        return f"batch {large}, the largest of these that fits in memory"
+    if larger:
         return f"batch {large}, the largest that can be judged"
     return "large batches"
 

@@ -21,7 +21,6 @@ from nsightlens.models import (
 )
 from nsightlens.render.prediction import prediction_facts
 from nsightlens.sweeps.predict import predict, prediction
-from nsightlens.sweeps.predict_facts import facts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
