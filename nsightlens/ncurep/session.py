@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from nsightlens.ncurep.command_line import options_of_ncu
 from nsightlens.ncurep.model import ProcessInfo, SessionInfo
 from nsightlens.ncurep.scan import metric_value
 from nsightlens.ncurep.wire import BYTES
@@ -29,10 +30,8 @@ _DEVICE_ATTRIBUTES, _VERSION, _EXECUTABLE, _SETTINGS, _PROFILER_COMMAND_LINE = 6
 _SETTINGS_CLOCK_CONTROL, _SETTINGS_REPLAY_MODE = 8, 11
 
 # The command line of ncu is the only place that says these three for a report of the ncu command.
-_OPTION = r"(?:^|\s)--{}(?:=|\s+)({})(?=\s|$)"
-_CLOCK_CONTROL = re.compile(_OPTION.format("clock-control", r"[a-z][\w-]*"))
-_CACHE_CONTROL = re.compile(_OPTION.format("cache-control", r"[a-z][\w-]*"))
-_REPLAY_MODE = re.compile(_OPTION.format("replay-mode", r"[a-z][\w-]*"))
+_OPTIONS = ("clock-control", "cache-control", "replay-mode")
+_WORD = re.compile(r"[a-z][\w-]*")
 
 _PLACE = 100  # [character] what an entry takes beside its text, about
 
@@ -192,12 +191,12 @@ def _read_command_line(session: SessionInfo) -> None:
 
 @lru_cache(maxsize=1)  # the processes of a file share one line
 def _options(line: str) -> tuple[str | None, str | None, str | None]:
-    return _option(_CLOCK_CONTROL, line), _option(_CACHE_CONTROL, line), _option(_REPLAY_MODE, line)
-
-
-def _option(pattern: re.Pattern[str], line: str) -> str | None:
-    found = pattern.search(line)
-    return found.group(1) if found else None
+    given = options_of_ncu(line)
+    values = [given.get(name, "") for name in _OPTIONS]
+    clock_control, cache_control, replay_mode = (
+        value if _WORD.fullmatch(value) else None for value in values
+    )
+    return clock_control, cache_control, replay_mode
 
 
 def _lower(text: str | None) -> str | None:

@@ -168,6 +168,16 @@ def test_the_settings_of_the_window_say_clocks_and_replay(tmp_path: Path) -> Non
         ("ncu --replay-mode app-range -o x app", (None, None, "app-range")),
         ("ncu -o x app", (None, None, None)),
         ("ncu app --no-clock-control none", (None, None, None)),
+        ("ncu python x.py --cache-control none", (None, None, None)),
+        ("ncu -f --nvtx --set full ./app --clock-control none", (None, None, None)),
+        ("ncu -f --details-all --clock-control none app", ("none", None, None)),
+        ("ncu --call-stack yes --replay-mode range app", (None, None, "range")),
+        ('/opt/a b/ncu -k "my kernel" --clock-control none app', ("none", None, None)),
+        ('C:\\Program Files\\ncu.exe -k "k l" --clock-control none a.exe', ("none", None, None)),
+        ('ncu "--cache-control" "none" app', (None, "none", None)),
+        ('ncu --clock-control none -k "never closed', ("none", None, None)),
+        ("profiler --clock-control none app", ("none", None, None)),
+        ("ncu", (None, None, None)),
     ],
 )
 def test_the_options_of_ncu_say_what_it_controlled(
