@@ -27,6 +27,11 @@ try() {
   example=$(python -c 'import nsightlens.example; print(nsightlens.example.path())')
   nsightlens explain "$example" 94 --kernel-rules rules.toml > explain.txt
   [[ $(<explain.txt) == *"memory-bound, saturated"* ]] || { echo "explain does not explain"; exit 1; }
+  nsightlens sweep "$example" --model opt-1.3b > sweep.txt
+  [[ $(<sweep.txt) == *"bandwidth-saturated attention"* ]] || { echo "sweep gives no verdict"; exit 1; }
+  nsightlens predict --model llama-3-8b --device "H100 SXM5 80GB" --batch-sizes 1,8 --context 500 > predict.txt
+  nsightlens step-label "execute_context_0(0)_generation_8(8)" > step.txt
+  nsightlens export "$example" -o dataset
   python - <<'PY'
 import sys
 

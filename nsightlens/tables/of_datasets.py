@@ -22,8 +22,12 @@ REPORTS: tuple[Column, ...] = (
     category("ncu_version", "version of Nsight Compute that collected it, of its first session"),
     category("tool_version", "version of nsightlens that added it"),
     count("schema_version", "version of the tables, see SCHEMA_VERSION"),
-    category("options", "what it was read and labelled with, as JSON: tables, filters, peaks, rules"),
+    category(
+        "options", "what it was read and labelled with, as JSON: tables, filters, peaks, rules"
+    ),
     category("options_id", "first 16 digits of the SHA-256 of options"),
     Column("exported_at", pa.timestamp("ms", tz="UTC"), "", "when the run that added it began"),
-    Column("warnings", pa.list_(pa.string()), "", "what was noticed while it was read and labelled"),
+    Column(
+        "warnings", pa.list_(pa.string()), "", "what was noticed while it was read and labelled"
+    ),
 )
