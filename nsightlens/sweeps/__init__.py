@@ -11,17 +11,17 @@
   batch size: how a number grows, and where a family passes the ridge.
 - `nsightlens.sweeps.component_rows`, `nsightlens.sweeps.verdict`,
   `nsightlens.sweeps.verdict_evidence`, `nsightlens.sweeps.verdict_whole`,
-  `nsightlens.sweeps.verdict_lacking`: what limits decode, and which steps can say it.
+  `nsightlens.sweeps.verdict_fitting`, `nsightlens.sweeps.verdict_lacking`: what limits decode, and
+  which steps can say it.
 - `nsightlens.sweeps.verdict_words`, `nsightlens.sweeps.verdict_growth`,
   `nsightlens.sweeps.verdict_undecided`: its sentences.
 - `nsightlens.sweeps.notes`, `nsightlens.sweeps.sessions`, `nsightlens.sweeps.origins`,
   `nsightlens.sweeps.mixture`: what to know beside the tables.
-- `nsightlens.sweeps.predict`, with ``predict_dtypes``, ``predict_facts``, ``predict_notes``,
-  ``predict_peaks`` and ``predict_tables``: the same without a report.
-- `nsightlens.sweeps.predict` and its neighbours `nsightlens.sweeps.predict_peaks`,
-  `nsightlens.sweeps.predict_dtypes`, `nsightlens.sweeps.predict_facts`,
-  `nsightlens.sweeps.predict_tables`, `nsightlens.sweeps.predict_notes`: the same tables of a model
-  and a GPU, without a report.
+- `nsightlens.sweeps.predict` and its neighbours `nsightlens.sweeps.predict_inputs`,
+  `nsightlens.sweeps.predict_peaks`, `nsightlens.sweeps.predict_dtypes`,
+  `nsightlens.sweeps.predict_facts`, `nsightlens.sweeps.predict_context`,
+  `nsightlens.sweeps.predict_tables`, `nsightlens.sweeps.predict_crossover`,
+  `nsightlens.sweeps.predict_notes`: the same tables of a model and a GPU, without a report.
 - `nsightlens.sweeps.components`, `nsightlens.sweeps.ordering`, `nsightlens.sweeps.numbers`,
   `nsightlens.sweeps.joined_texts`: classes of families, order of rows, columns.
 """
