@@ -28,7 +28,7 @@ __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "compared", "run"]
 HELP = "compare two sets of launches, with a verdict for each"
 DESCRIPTION = """\
 Compares BASE with NEW, or the reports of --base with the others. Launches are
-matched by kernel, grid, phase, batch size, step and order; what has no
+matched by kernel, grid, annotation, work, step and neighbours; what has no
 counterpart is listed as added or removed. Several reports of one side are
 repeats, which say what is noise. A change within the noise is
 'indistinguishable'; what was measured on another GPU, or with other clocks, is
@@ -197,7 +197,7 @@ def _pieces(
             by=comparison.by,
             sides=sides.facts(),
             full_names=args.full_names,
-            warnings=sides.warnings(),
+            warnings=[*sides.warnings(), *comparison.notes],
             next_commands=_next_commands(args),
         )
         if form == "markdown":
@@ -218,7 +218,9 @@ def _pieces(
         "families": list(plain_rows(comparison.families)),
         "noise": comparison.noise._asdict(),
     }
-    return envelope_pieces("nsightlens.compare", sides.source(options), plain_rows(shown), parts)
+    source = sides.source(options)
+    source["warnings"] = [*source["warnings"], *comparison.notes]
+    return envelope_pieces("nsightlens.compare", source, plain_rows(shown), parts)
 
 
 def _next_commands(args: argparse.Namespace) -> list[tuple[str, str]]:

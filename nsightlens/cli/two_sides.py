@@ -9,6 +9,7 @@ from nsightlens.cli import arguments
 from nsightlens.cli.kernel_rules import rules_of
 from nsightlens.cli.load import find, has_filters, load, noticed, passing
 from nsightlens.cli.source import facts_of, source_of
+from nsightlens.cli.talk import say
 from nsightlens.errors import FilterError
 
 if TYPE_CHECKING:
@@ -136,6 +137,15 @@ def find_sides(args: argparse.Namespace, *, splits_two: bool) -> FoundSides:
 
 
 def _found(args: argparse.Namespace, reports: Sequence[str]) -> Found:
+    from nsightlens.readers.source import place_of
+
+    first: dict[str, str] = {}
+    for report in reports:
+        place = place_of(report)
+        if place in first:
+            how = "twice" if first[place] == report else f"as {first[place]}, too"
+            say("note", f"{report} is given {how}: it is read once, and is no repeat of itself")
+        first.setdefault(place, report)
     return find(argparse.Namespace(**{**vars(args), "reports": list(reports)}))
 
 

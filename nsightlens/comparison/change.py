@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NOISE_PCT", "NOISE_SOURCES", "Change", "change_of"]
 
 NOISE_SOURCES = ("repeats", "equal_launches", "default")
+_ROUNDING = 1e-12
 MOST_NOISE_PCT = 100.0
 """[%] A measured noise beyond this is none that anything can be told with."""
 
@@ -51,7 +52,9 @@ class Change(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             # 0 of 0 is no change.
             quotient = np.where(self.new == self.base, 1.0, self.new / self.base)
-        return np.where(np.isnan(self.log_ratio), np.nan, 100.0 * (quotient - 1.0))
+        # What sums of the same numbers differ by in another order is nothing.
+        change = np.where(np.abs(quotient - 1.0) < _ROUNDING, 0.0, quotient - 1.0)
+        return np.where(np.isnan(self.log_ratio), np.nan, 100.0 * change)
 
     @property
     def noise_pct(self) -> NDArray[np.float64]:

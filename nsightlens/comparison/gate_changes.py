@@ -79,6 +79,8 @@ def _measured(rows: pa.Table, quantity: Quantity) -> _Measured:
     is_beyond = (change > band) | (change < -100.0 * band / (100.0 + band))
     has_zero = ((base == 0) | (new == 0)) & (base >= 0) & (new >= 0)
     of_zero = np.select([new > base, new < base], [np.inf, -100.0], 0.0)
+    # Of repeats that scatter beyond all measure no change is known.
+    change = np.where(np.isnan(band), np.nan, change)
     return _Measured(
         np.where(has_zero, of_zero, change),
         np.where(has_zero, np.nan, band),
@@ -97,6 +99,8 @@ def _why_missing(rows: pa.Table, at: int, metric: str) -> str:
             reason = "; ".join(clauses[:-1])
         return f"{verdict.replace('_', ' ')}: {reason}"
     has = [row[f"{side}_{metric}"] is not None for side in ("base", "new")]
+    if all(has):
+        return "its repeats scatter too much: no change can be told"
     where = "in the new reports" if has[0] else "in the base" if has[1] else "on either side"
     return f"{metric} is not known {where}"
 
@@ -162,7 +166,10 @@ def _change_of_sum(rule: GateRule, comparison: Comparison) -> Found:
     new = (total.new_duration_ns or 0.0) + total.added_duration_ns
     if base <= 0 or total.duration_noise_pct is None:
         what = "no duration is on both sides" if base > 0 else "the base has no duration"
-        return Found(0, [], missing, "", nothing=f"{what} to compare with")
+        told = f"{what} to compare with"
+        if total.duration_change_pct is not None:
+            told = "the repeats scatter too much: no change can be told"
+        return Found(0, [], missing, "", nothing=told)
     change, band = 100.0 * (new / base - 1.0), total.duration_noise_pct
     is_beyond = change > band or change < -100.0 * band / (100.0 + band)
     row = _Measured(*(np.array([one]) for one in (change, band, is_beyond, new)))

@@ -113,6 +113,8 @@ def _texts(base: Side, new: Side) -> dict[str, Any]:
     texts = {name: _joined(columns) for name, columns in found.items()}
     bracketed = pc.binary_join_element_wise("(", texts["kind"], ")", "")
     texts["subject"] = pc.coalesce(texts["kernel"], bracketed)
+    # The name of a template, whatever its arguments.
+    texts["template"] = pc.replace_substring_regex(texts["kernel"], "<.*$", "")
     is_nameless = pc.is_in(texts["family"], value_set=pa.array(_NAMELESS, pa.string()))
     texts["named_family"] = pc.if_else(is_nameless, pa.scalar(None, pa.string()), texts["family"])
     return texts

@@ -56,11 +56,12 @@ _LEVELS = {
         Level("kernel", ("name", *_STEP, "operation", "flop"), "flop", uses_neighbours=True),
         Level("kernel", ("name", *_STEP, "operation")),
         Level("kernel", ("kernel", "family", *_STEP, "operation"), "kernel"),
+        Level("kernel", ("template", "family", *_STEP, "operation"), "kernel"),
         Level("operation", ("operation", *_STEP), "operation", uses_neighbours=True),
         # One side is annotated and the other is not.
         Level("work", (*_WORK, "flop"), lacks="operation", is_same_work=True),
         Level("kernel", ("name", *_STEP), lacks="operation", is_alike=True),
-        Level("kernel", ("kernel", "family", *_STEP), "kernel", "operation", is_alike=True),
+        Level("kernel", ("template", "family", *_STEP), "kernel", "operation", is_alike=True),
         Level("family", _GROUP, "named_family", "operation", is_alike=True),
     ),
     "kernel": (

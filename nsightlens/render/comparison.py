@@ -32,7 +32,7 @@ _STYLES = {"improved": "memory", "regressed": "unknown"}
 _PATHS_SHOWN = 3
 
 _LEGEND = {
-    "noise %": "smallest change of the duration that can be told from noise",
+    "noise %": "largest increase of the duration that noise explains",
     "DRAM B %": "change of the bytes read from and written to DRAM",
     "FLOP %": "change of the operations executed",
     "matched by": "what both sides have in common, where it is not the launch itself",
@@ -176,6 +176,7 @@ def _columns(view: ComparisonView) -> list[GridColumn]:
     found += [
         GridColumn("phase", [one or numbers.MISSING for one in rows["phase"]], 30),
         GridColumn("batch", [_whole(one) for one in rows["batch_size"]], 70, "right"),
+        GridColumn("launches", _launch_counts(rows), 850, "right"),
         GridColumn("base", [numbers.duration(x) for x in rows["base_duration_ns"]], 900, "right"),
         GridColumn("new", [numbers.duration(x) for x in rows["new_duration_ns"]], 900, "right"),
         GridColumn("change\n%", [signed(x) for x in rows["duration_change_pct"]], 950, "right"),
@@ -193,6 +194,8 @@ def _says_something(column: GridColumn, by: str) -> bool:
     cells = set(column.cells)
     if column.header in ("phase", "batch", "DRAM B\n%", "FLOP\n%"):
         return bool(cells - {numbers.MISSING})
+    if column.header == "launches":
+        return by != "launch"
     if column.header == "matched by":
         return bool(cells - {numbers.MISSING, by})
     return True
@@ -202,6 +205,13 @@ def _spans(rows: Mapping[str, Sequence[Any]], name: str) -> list[str]:
     """Return a word of both sides, once where they agree."""
     pairs = zip(rows[f"base_{name}"], rows[f"new_{name}"], strict=True)
     return [ARROW.join(dict.fromkeys(filter(None, pair))) or numbers.MISSING for pair in pairs]
+
+
+def _launch_counts(rows: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return how many launches each row has, of both sides where they differ."""
+    pairs = zip(rows["base_launch_count"], rows["new_launch_count"], strict=True)
+    texts = [[f"{one:g}" for one in pair if one is not None] for pair in pairs]
+    return [ARROW.join(dict.fromkeys(pair)) for pair in texts]
 
 
 def _whole(value: int | None) -> str:

@@ -21,6 +21,7 @@ __all__ = ["comparison_notes", "incomparable_notes", "row_names", "signed"]
 
 _REASONS_SHOWN = 5
 _ROWS_SHOWN = 3
+_SHOWN_FROM_PCT = 0.05
 _NAMING = ("base_kernel", "new_kernel", "family", "subtype", "batch_size")
 _JUDGED = ("improved", "regressed", "indistinguishable")
 _COUNTED = {"dram_bytes": "DRAM bytes", "flop_count": "operations"}
@@ -28,17 +29,19 @@ _COUNTED = {"dram_bytes": "DRAM bytes", "flop_count": "operations"}
 
 
 def signed(change_pct: float | None) -> str:
-    """Return a change in percent with its sign; the sign alone of one that is next to nothing.
+    """Return a change in percent with its sign, which one that rounds to nothing does not have.
 
     Examples
     --------
     >>> signed(6.53), signed(-0.04), signed(0.0), signed(None), signed(583.2)
-    ('+6.5', '-0.0', '0', '-', '+583')
+    ('+6.5', '0.0', '0', '-', '+583')
     """
     if change_pct is None:
         return numbers.MISSING
     if change_pct == 0:
         return "0"
+    if abs(change_pct) < _SHOWN_FROM_PCT:
+        return "0.0"
     return f"{change_pct:+.0f}" if abs(change_pct) >= 99.95 else f"{change_pct:+.1f}"
 
 
@@ -153,8 +156,10 @@ def _change(base: float | None, new: float | None, change_pct: float | None) -> 
 def _is_beyond(
     difference: float, change_pct: float | None, noise_pct: float | None, resolution: float
 ) -> bool:
-    if change_pct is None or noise_pct is None:
+    if change_pct is None:
         return abs(difference) > resolution
+    if noise_pct is None:  # repeats scatter so much that no change can be told
+        return False
     # The noise is of the logarithm: an increase of 25 % is undone by a decrease of 20 %.
     return change_pct > noise_pct or change_pct < -100.0 * noise_pct / (100.0 + noise_pct)
 

@@ -53,7 +53,7 @@ def comparison_parts_schema(of_column: Callable[[Column], dict[str, Any]]) -> di
         "base_duration_ns": _about(_NUMBER_OR_NULL, "sum over the rows that can be compared [ns]"),
         "new_duration_ns": _about(_NUMBER_OR_NULL, "the same of the new side [ns]"),
         "duration_change_pct": _about(_NUMBER_OR_NULL, "new over base, less 1 [%]"),
-        "duration_noise_pct": _about(_NUMBER_OR_NULL, "smallest change to be told from noise [%]"),
+        "duration_noise_pct": _about(_NUMBER_OR_NULL, "largest increase that is noise [%]"),
         "noise_source": {"enum": list(_NOISE_SOURCES)},
         "row_counts": {
             **_object({name: {"type": "integer", "minimum": 0} for name in VERDICTS}),
@@ -71,6 +71,7 @@ def comparison_parts_schema(of_column: Callable[[Column], dict[str, Any]]) -> di
         "timer_tick_ns": _about(_NUMBER, "durations are multiples of it [ns]"),
         "clock_pct": _about(_NUMBER, "how far apart SM clocks may be [%]"),
         "dram_clock_pct": _about(_NUMBER, "how far apart DRAM clocks may be [%]"),
+        "short_clock_pct": _about(_NUMBER, "the same where all launches are short [%]"),
     }
     return {
         **_sides(),

@@ -46,7 +46,8 @@ def _compared(quantity: Column) -> tuple[Column, ...]:
         real(
             f"{stem}_noise_pct",
             "%",
-            "smallest change that can be told from noise; null where there is no change",
+            "largest increase n that noise explains, and 100 n / (100 + n) the largest decrease; null"
+            " where there is no change, or where noise explains any",
         ),
     )
 
@@ -62,9 +63,10 @@ COMPARISON: tuple[Column, ...] = (
     text("reason", "why, in one sentence with the numbers"),
     category(
         "matched_by",
-        "what the two sides have in common: launch (name, grid, block, phase, batch size, step,"
-        " number), work (the same in another step or process), kernel (the name, another grid),"
-        " operation (the annotated one), family (family and subtype); null without counterpart",
+        "what the two sides have in common: launch (name, grid, block, phase, batch size,"
+        " annotated operation and lengths, operations executed, step, place), work (the same in"
+        " another step or process), kernel (the name, with another grid or other work), operation"
+        " (the annotated one), family (family and subtype); null without counterpart",
     ),
     category("family", "what the kernel computes, in the new reports; in the base where removed"),
     category("subtype", "finer class within the family"),
@@ -101,7 +103,7 @@ COMPARISON_FAMILIES: tuple[Column, ...] = (
     *_both(real, "duration_ns", "ns", "sum over the rows that can be compared"),
     real("duration_difference_ns", "ns", "new less base"),
     real("duration_change_pct", "%", "new over base, less 1"),
-    real("duration_noise_pct", "%", "smallest change that can be told from noise"),
+    real("duration_noise_pct", "%", "largest increase that noise explains; null: any"),
     category("noise_source", "see comparison"),
     *(
         count(f"{name}_count", f"rows that are {name.replace('_', ' ')}")

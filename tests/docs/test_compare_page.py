@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from nsightlens.cli.main import main
 from nsightlens.comparison import NoiseRules
-from nsightlens.comparison.comparable import LONG_ENOUGH_NS
+from nsightlens.comparison.change import MOST_NOISE_PCT
+from nsightlens.comparison.comparable import COUNTS_NS, LONG_ENOUGH_NS, SAME_WORK_PCT
 from nsightlens.comparison.gate_rule import EXPECTED
+from nsightlens.comparison.keys import FLOP_ALIKE_PCT, OTHER_WORK_FACTOR
 from nsightlens.comparison.match import MATCHED_BY
 from nsightlens.comparison.noise import student_quantile
 from nsightlens.comparison.samples import FREEDOM_LEAST, SAME_WORK_MOST
@@ -45,6 +47,12 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert f"SM clocks lie more than {noise.clock_pct:g} %" in PAGE
     assert f"DRAM clocks more than {noise.dram_clock_pct:g} %" in PAGE
     assert f"under {LONG_ENOUGH_NS / 1e3:g} us is noise" in PAGE
+    assert f"no launch of a side takes {COUNTS_NS / 1e3:g} us" in PAGE
+    assert f"clocks may lie {noise.short_clock_pct:g} % apart" in PAGE
+    assert f"more than {SAME_WORK_PCT:g} % apart, unless" in PAGE
+    assert f"executed, within {FLOP_ALIKE_PCT:g} %" in PAGE
+    assert f"differ by more than a factor of {OTHER_WORK_FACTOR:g}" in PAGE
+    assert f"so much that n is over {MOST_NOISE_PCT:g}" in PAGE
     assert FREEDOM_LEAST == 3, "four or more launches"
     assert f"scatter by over {100 * SAME_WORK_MOST:g} %" in PAGE
     widths = [student_quantile(2 * n - 2, 99.0) * (2 / n) ** 0.5 for n in (2, 3, 5)]

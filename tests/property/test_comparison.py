@@ -30,7 +30,7 @@ _LAUNCH = st.tuples(
 )
 LAUNCHES = st.lists(_LAUNCH, max_size=6)
 # A report is written and read for each side of each example.
-few = settings(max_examples=12)
+few = settings(max_examples=8)
 
 
 def _compared(*sides: Sequence[Any], by: Any = "launch") -> Comparison:

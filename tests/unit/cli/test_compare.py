@@ -41,10 +41,12 @@ def _document(run: CommandLine, *words: str) -> dict[str, Any]:
 
 def test_the_answer_comes_first_and_then_what_was_compared(sides: CommandLine) -> None:
     """The verdict, both sides with GPU, ncu and clocks, the rows."""
-    done = sides("compare", "b1.ncu-rep", "n1.ncu-rep", "--width", "140")
+    done = sides("compare", "b1.ncu-rep", "n1.ncu-rep", "--width", "200")
     lines = done.out.splitlines()
     assert done.code == 0
-    assert lines[0].startswith("Slower: 1.59 ms to 1.79 ms, +12.6 % (noise 3 %).")
+    assert lines[0].startswith(
+        "Slower: 1.59 ms to 1.79 ms, +12.6 % (noise -2.92 to +3 %); with what"
+    )
     assert lines[2] == "base  b1.ncu-rep (H100 80GB HBM3; ncu 2025.1.0)"
     assert lines[3] == "new   n1.ncu-rep (H100 80GB HBM3; ncu 2025.1.0)"
     regressed = next(line for line in lines if line.startswith("regressed"))
@@ -79,6 +81,27 @@ def test_several_reports_of_each_side_are_repeats(sides: CommandLine) -> None:
     )
     assert document["total"]["noise_source"] == "repeats"
     assert "no repeats" not in sides("compare", *words).out
+
+
+def test_a_report_that_is_given_twice_or_copied_is_no_repeat(sides: CommandLine) -> None:
+    """It is said of both."""
+    Path("copy.ncu-rep").write_bytes(Path("b1.ncu-rep").read_bytes())
+    words = ["n1.ncu-rep", "--base", "b1.ncu-rep", "./b1.ncu-rep", "copy.ncu-rep"]
+    done = sides("compare", *words)
+    assert "./b1.ncu-rep is given as b1.ncu-rep, too: it is read once" in done.err
+    assert "copy.ncu-rep is a copy of b1.ncu-rep" in " ".join(done.out.split())
+    document = _document(sides, *words)
+    assert any("is a copy of" in text for text in document["source"]["warnings"])
+    assert document["total"]["noise_source"] == "default"
+
+
+def test_groups_show_how_many_launches_they_have(run: CommandLine) -> None:
+    """Of both sides, where they differ."""
+    write_report(Path(), [timed(1e6)] * 3, name="base.ncu-rep")
+    write_report(Path(), [timed(1e6)] * 2, name="new.ncu-rep")
+    shown = run("compare", "base.ncu-rep", "new.ncu-rep", "--by", "kernel", "--width", "140").out
+    row = next(line for line in shown.splitlines() if line.startswith("not comparable  axpy"))
+    assert "3 -> 2" in row
 
 
 def test_json_follows_its_published_schema(sides: CommandLine) -> None:

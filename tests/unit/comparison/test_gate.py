@@ -153,6 +153,18 @@ def test_a_change_is_measured_against_the_base(tmp_path: Path) -> None:
     assert _row({"decrease_pct": 35.0}, new, base)["status"] == "passed"
 
 
+def test_repeats_that_scatter_beyond_all_measure_pass_no_gate(tmp_path: Path) -> None:
+    """No change can be told, so none is known."""
+    sides = [
+        [report_in(tmp_path, [timed(ns)], f"{name}{ns}.ncu-rep") for ns in durations]
+        for name, durations in (("b", (1e5, 9e5)), ("n", (3e6, 4e6)))
+    ]
+    for aggregate in ("each", "sum"):
+        row = _row({"increase_pct": 5.0, "aggregate": aggregate}, sides[1], sides[0])
+        assert row["status"] == "failed"
+        assert "scatter too much" in row["message"]
+
+
 def test_a_change_within_the_noise_is_no_failure(tmp_path: Path) -> None:
     """It is told, though."""
     base = report_in(tmp_path, [timed(1e6)], "base.ncu-rep")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,6 +52,15 @@ def test_a_kernel_with_another_grid_is_matched_by_its_name(tmp_path: Path) -> No
     rows = _rows(tmp_path, [timed(1e4, grid=(64, 1, 1))], [timed(1e4, grid=(32, 1, 1))])
     assert _matches(rows) == [("kernel", 0, 0)]
     assert (rows[0]["base_grid"], rows[0]["new_grid"]) == ("64,1,1", "32,1,1")
+
+
+def test_a_template_with_other_arguments_is_matched_by_its_name(tmp_path: Path) -> None:
+    """Also one of which no family is known."""
+    names = [f"void tiled<(int){n}, (int)8>(float*)" for n in (64, 128)]
+    sides = [[replace(timed(1e4, "tiled"), demangled_name=name)] for name in names]
+    rows = _rows(tmp_path, *sides)
+    assert _matches(rows) == [("kernel", 0, 0)]
+    assert rows[0]["base_kernel"] != rows[0]["new_kernel"]
 
 
 def test_another_grid_is_not_matched_where_the_numbers_differ(tmp_path: Path) -> None:
