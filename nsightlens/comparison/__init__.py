@@ -3,7 +3,8 @@
 - `nsightlens.comparison.comparison`: `compare` and its result.
 - `nsightlens.comparison.side`: what is known of the launches of one side.
 - `nsightlens.comparison.names`: kernel names as two builds share them.
-- `nsightlens.comparison.match`: which launches of the two sides are the same.
+- `nsightlens.comparison.match`: which launches of the two sides are the same, by their
+  `nsightlens.comparison.keys`. `nsightlens.comparison.pairing`, `nsightlens.comparison.slots`: how.
 - `nsightlens.comparison.samples`: what repeats measure. `nsightlens.comparison.labels`: in words.
 - `nsightlens.comparison.noise`: how much of a change is noise.
 - `nsightlens.comparison.quantities`, `nsightlens.comparison.change`: what is compared, and how it

@@ -2,11 +2,11 @@
 
 ``model`` is what a file holds, as plain Python data. Reading: ``wire`` (protobuf fields),
 ``container`` (blocks and entries), ``scan`` (metrics into columns), ``results``, ``nvtx``,
-``rules`` and ``session`` (the other messages), ``faults`` (damage told as typed errors) and
-``read``, the door. Writing: ``spec`` (what to write), ``encode``, ``write_result``
-and ``write``. Copying: ``rewrite`` (block by block), ``slice`` (some of the launches) and
-``redact`` (without what names people, machines and programs), with ``redacted_fields`` (what
-becomes of each field) and ``leftovers`` (what still names something).
+``rules`` and ``session`` (the other messages), ``command_line`` (options of ncu), ``faults``
+(damage told as typed errors) and ``read``, the door. Writing: ``spec`` (what to write),
+``encode``, ``write_result`` and ``write``. Copying: ``rewrite`` (block by block), ``slice`` (some
+of the launches) and ``redact`` (without what names people, machines and programs), with
+``redacted_fields`` (what becomes of each field) and ``leftovers`` (what still names something).
 """
 
 from __future__ import annotations
