@@ -53,7 +53,7 @@ def test_a_report_is_never_the_output(tmp_path: Path) -> None:
     report = tmp_path / "a.ncu-rep"
     report.write_bytes(b"NVR\0")
     spelling = tmp_path / ".." / tmp_path.name / "a.ncu-rep"
-    with pytest.raises(OutputError, match="one of the reports"):
+    with pytest.raises(OutputError, match="one of the files that are read"):
         check_place(spelling, force=True, inputs=[report])
 
 
