@@ -258,7 +258,7 @@ def test_the_report_itself_is_never_written(tmp_path: Path, link: str) -> None:
     data = whole.read_bytes()
     getattr(tmp_path / "link.ncu-rep", link)(whole)
     for place in (whole, tmp_path / "link.ncu-rep"):
-        with pytest.raises(OutputError, match="is one of the reports"):
+        with pytest.raises(OutputError, match="is one of the files that are read"):
             slice_ncu_rep(whole, place, [0], overwrite=True)
     assert whole.read_bytes() == data
 
