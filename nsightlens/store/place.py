@@ -16,7 +16,10 @@ from nsightlens.store.manifest import export_names, is_marked, read_export, read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_dataset_place", "check_only_ours"]
+__all__ = ["REPLACED", "check_dataset_place", "check_only_ours"]
+
+REPLACED = "not replaced, even with --force"
+"""What is refused; see `check_only_ours`."""
 
 
 def check_dataset_place(
@@ -65,7 +68,7 @@ def check_dataset_place(
         read_marker(path)
 
 
-def check_only_ours(path: Path, what: str) -> None:
+def check_only_ours(path: Path, what: str, *, shown: Path | None = None) -> None:
     """Refuse to replace a dataset in which anything lies that it did not write.
 
     Parameters
@@ -73,7 +76,9 @@ def check_only_ours(path: Path, what: str) -> None:
     path
         The dataset.
     what
-        What is refused, such as ``"not replaced, even with --force"``.
+        What is refused, such as `REPLACED`.
+    shown
+        Where people know the dataset to be, if that is somewhere else.
 
     Raises
     ------
@@ -83,8 +88,8 @@ def check_only_ours(path: Path, what: str) -> None:
     others = sorted(_others_in(path))
     if others:
         raise OutputError(
-            f"{path} holds files that are not of its exports ({_shown(others)}): it is {what}. "
-            "Choose another folder, or move them."
+            f"{shown or path} holds files that are not of its exports ({_shown(others)}): it is "
+            f"{what}. Choose another folder, or move them."
         )
 
 
@@ -99,7 +104,7 @@ def _check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> 
                 f"{path} holds {os.fspath(source)}, which is read: it is not replaced. "
                 "Choose another folder."
             )
-    check_only_ours(path, "not replaced, even with --force")
+    check_only_ours(path, REPLACED)
 
 
 def _others_in(root: Path) -> Iterator[str]:

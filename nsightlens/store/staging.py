@@ -19,6 +19,7 @@ from nsightlens.store.exchange import FORMER, exchange, exchanged_at_once
 from nsightlens.store.layout import MARKER
 from nsightlens.store.lock import locked
 from nsightlens.store.manifest import marker_text
+from nsightlens.store.place import REPLACED, check_only_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,8 +151,12 @@ def can_replace_at_once(work: Path) -> bool:
                 folder.rmdir()
 
 
-def replace_runs(place: Path, export: Export, *, kept: Sequence[Path] = ()) -> None:
+def replace_runs(
+    place: Path, export: Export, *, kept: Sequence[Path] = (), what: str = REPLACED
+) -> None:
     """Put a staged run in the place of all others of a dataset but some, in one step.
+
+    What somebody has put into the dataset meanwhile is not lost: the dataset stays, with it.
 
     Parameters
     ----------
@@ -161,11 +166,13 @@ def replace_runs(place: Path, export: Export, *, kept: Sequence[Path] = ()) -> N
         The run; see `add_run`.
     kept
         Folders of the runs that stay.
+    what
+        What is refused where files of others lie in the dataset, see `check_only_ours`.
 
     Raises
     ------
     OutputError
-        It failed, and the dataset is as it was.
+        It failed, or files of others lie in the dataset; it is as it was.
     """
     with told_as_output_error(place):
         synchronise(export.folder)
@@ -176,8 +183,16 @@ def replace_runs(place: Path, export: Export, *, kept: Sequence[Path] = ()) -> N
             shutil.copytree(folder, root / folder.name, copy_function=_linked)
             _synchronise_folders(root / folder.name)
         _synchronise_folder(root)
+        check_only_ours(place, what)
         exchange(root, place)
-        _synchronise_folder(place.parent)
+        try:
+            # Something may have come between the look and the step.
+            check_only_ours(root, what, shown=place)
+        except OutputError:
+            exchange(root, place)
+            raise
+        finally:
+            _synchronise_folder(place.parent)
     # What was there is below the staging folder now, and goes with it.
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DatasetWriter", "Outcome", "ReportContents", "options_id_of"]
 
+_REWRITTEN = "not rewritten"
 Outcome = Literal["added", "present", "differs"]
 
 
@@ -250,10 +251,11 @@ class DatasetWriter:
         names = {run.folder.name for run in merged}
         kept = [run.folder for run in self._runs if run.folder.name not in names]
         try:
-            check_only_ours(self._place, "not rewritten")
+            check_only_ours(self._place, _REWRITTEN)  # before anything is done for it
             folder = self._run.parent / "merged" / export.folder.name
             folder.parent.mkdir()
-            replace_runs(self._place, merge([*merged, export], folder), kept=kept)
+            one = merge([*merged, export], folder)
+            replace_runs(self._place, one, kept=kept, what=_REWRITTEN)
         except (OutputError, DatasetFormatError, OSError, pa.ArrowException):
             # What keeps it from being merged need not keep it from being added.
             return False

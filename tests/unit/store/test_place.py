@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from support.datasets import files_in, reports_in, write_reports
+from support.datasets import contents_of, files_in, reports_in, write_reports
 
 from nsightlens.errors import DatasetFormatError, OutputError
-from nsightlens.store import check_dataset_place
+from nsightlens.store import DatasetWriter, check_dataset_place, exchange, merge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,52 @@ def test_a_dataset_that_somebody_added_to_is_not_replaced_even_by_force(
     with pytest.raises(OutputError, match=f"not of its exports .*{file.name}"):
         write_reports(ds, [2], force=True)
     assert file.read_text(encoding="utf-8") == "mine"
+
+
+def _add_while_a_file_comes(ds: Path, *, force: bool) -> None:
+    with DatasetWriter(ds, force=force) as writer:
+        writer.add(contents_of(2))
+        (ds / "notes.txt").write_text("mine", encoding="utf-8")
+
+
+def test_a_file_that_comes_during_an_export_is_not_lost_to_force(ds: Path, tmp_path: Path) -> None:
+    """Hours may lie between the first look and the last."""
+    with pytest.raises(OutputError, match=r"ds holds files .*notes\.txt.* not replaced"):
+        _add_while_a_file_comes(ds, force=True)
+    assert (ds / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert reports_in(ds) == [1]
+    assert list(tmp_path.iterdir()) == [ds]
+
+
+def test_a_file_that_comes_into_an_empty_folder_is_not_lost_to_force(tmp_path: Path) -> None:
+    """The folder was nobody's when the export began."""
+    (tmp_path / "ds").mkdir()
+    with pytest.raises(OutputError, match=r"notes\.txt"):
+        _add_while_a_file_comes(tmp_path / "ds", force=True)
+    assert list(files_in(tmp_path)) == ["ds/notes.txt"]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_file_that_comes_right_before_the_exchange_is_not_lost(
+    ds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, force: bool
+) -> None:
+    """The dataset is put back with it; by force that is said, runs are else added unmerged."""
+
+    def exchange_after_a_file_came(one: Path, other: Path) -> None:
+        if not list(tmp_path.rglob("notes.txt")):
+            (other / "notes.txt").write_text("mine", encoding="utf-8")
+        exchange.exchange(one, other)
+
+    monkeypatch.setattr(merge, "_FEW", 1)
+    monkeypatch.setattr("nsightlens.store.staging.exchange", exchange_after_a_file_came)
+    if force:
+        with pytest.raises(OutputError, match=r"/ds holds files .*notes\.txt"):
+            write_reports(ds, [2], force=True)
+    else:
+        write_reports(ds, [2])
+    assert (ds / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert reports_in(ds) == ([1] if force else [1, 2])
+    assert list(tmp_path.iterdir()) == [ds]
 
 
 def test_a_file_beside_the_runs_does_not_keep_reports_from_being_added(ds: Path) -> None:
