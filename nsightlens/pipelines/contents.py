@@ -133,7 +133,7 @@ def found_in(name: str, argument: tuple[ExportOptions, frozenset[str]]) -> Found
             raise
         problem = f"cannot be read: {error.strerror or error}"
         raise ReportNotFoundError(f"{shown_path(name)}: {problem}.") from error
-    return _labelled(report, (report_id, name, size_bytes), options)
+    return _labelled(report, (report_id, shown_path(name), size_bytes), options)
 
 
 def _digest(path: str) -> tuple[str, int]:
@@ -189,11 +189,11 @@ def _tables(
     return {name: beside[name] if name in beside else getattr(report, name) for name in wanted}
 
 
-def _of_no_launch(report: Report, name: str) -> list[str]:
+def _of_no_launch(report: Report, shown: str) -> list[str]:
     if len(report):
         return []
     told = (
-        f"{shown_path(name)}: the file is sound and holds no launch: ncu profiled nothing. "
+        f"{shown}: the file is sound and holds no launch: ncu profiled nothing. "
         "Check its filters (-k, --nvtx-include, -c) and that the program ran kernels."
     )
     return [told]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,19 @@ def test_the_id_of_a_report_is_the_digest_of_its_file(tmp_path: Path, reports: l
     (row,) = open_dataset(tmp_path / "ds").reports.to_pylist()
     assert row["report_id"] == hashlib.sha256(reports[0].read_bytes()).hexdigest()
     assert row["size_bytes"] == reports[0].stat().st_size
+
+
+def test_a_report_whose_name_is_not_utf8_is_exported(tmp_path: Path) -> None:
+    """Spelled as in the other tables; the bytes of a name are none that Arrow can hold."""
+    name = tmp_path / os.fsdecode(b"bad\xff.ncu-rep")
+    try:
+        write_report(tmp_path, [make_launch()], name=name.name)
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes only names that are text")
+    export_reports([name], tmp_path / "ds")
+    dataset = open_dataset(tmp_path / "ds")
+    assert dataset.reports["report"].to_pylist() == [f"{tmp_path}/bad\\xff.ncu-rep"]
+    assert dataset.table("launches")["report"].to_pylist() == dataset.reports["report"].to_pylist()
 
 
 def test_a_known_report_is_not_read_again(reports: list[Path]) -> None:
