@@ -16,7 +16,7 @@ from nsightlens.store.manifest import export_names, is_marked, read_export, read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["REPLACED", "check_dataset_place", "check_only_ours"]
+__all__ = ["REPLACED", "check_dataset_place", "check_only_ours", "is_half_marker"]
 
 REPLACED = "not replaced, even with --force"
 """What is refused; see `check_only_ours`."""
@@ -54,7 +54,7 @@ def check_dataset_place(
         return
     if not stat.S_ISDIR(status.st_mode):
         raise OutputError(f"{path} is a file: name a folder.")
-    names = _names_in(path)
+    names = [name for name in _names_in(path) if not is_half_marker(name)]
     if not names:
         return
     if not is_marked(path):
@@ -107,6 +107,19 @@ def _check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> 
     check_only_ours(path, REPLACED)
 
 
+def is_half_marker(name: str) -> bool:
+    """Return whether a file has the name of a marker that is being written.
+
+    A run that was killed meanwhile leaves it, in a folder that was empty before.
+
+    Examples
+    --------
+    >>> is_half_marker(".nsightlens-dataset.json.4711.new"), is_half_marker("notes.new")
+    (True, False)
+    """
+    return _HALF_MARKER.fullmatch(name) is not None
+
+
 def _others_in(root: Path) -> Iterator[str]:
     """Yield what lies in a dataset and is none of its files, below its folder."""
     names = export_names(root)
@@ -116,7 +129,11 @@ def _others_in(root: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         at = Path(folder).relative_to(root).as_posix()
         below = "" if at == "." else f"{at}/"
-        yield from (below + name for name in files if below + name not in known)
+        yield from (
+            below + name
+            for name in files
+            if below + name not in known and not is_half_marker(below + name)
+        )
         # A link to a folder is a name among folders, and os.walk does not follow it.
         yield from (below + name for name in folders if (Path(folder) / name).is_symlink())
 
@@ -133,6 +150,8 @@ def _files_of(folder: Path) -> set[str]:
         return {MANIFEST, *filter(_PART.fullmatch, inside)}
 
 
+_HALF_MARKER = re.compile(rf"\.{re.escape(MARKER)}\.\d+\.new")
+"""As `nsightlens.files` names a file that it writes."""
 _PART = re.compile(r"table=\w+/(gpu=[^/]*/)?part-\d{5,}\.parquet")
 
 

@@ -19,7 +19,7 @@ from nsightlens.store.exchange import FORMER, exchange, exchanged_at_once
 from nsightlens.store.layout import MARKER
 from nsightlens.store.lock import locked
 from nsightlens.store.manifest import marker_text
-from nsightlens.store.place import REPLACED, check_only_ours
+from nsightlens.store.place import REPLACED, check_only_ours, is_half_marker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -72,6 +72,7 @@ def staging(place: Path, on_wait: Callable[[], None] | None = None) -> Iterator[
             work = beside / "staged"
             _bring_back(work / f"{_ROOT}{FORMER}", place)
             _remove(beside)
+            _remove_half_markers(place)
             work.mkdir()
         try:
             yield work
@@ -98,6 +99,13 @@ def _remove(beside: Path) -> None:
         for folder in beside.iterdir():
             if folder.is_dir() and not folder.is_symlink():
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_half_markers(place: Path) -> None:
+    with contextlib.suppress(OSError):
+        for file in place.iterdir():
+            if is_half_marker(file.name):
+                file.unlink()
 
 
 def add_run(place: Path, export: Export) -> None:

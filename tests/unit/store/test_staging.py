@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from support.datasets import contents_of, files_in, reports_in, write_reports
 
+from nsightlens import files
 from nsightlens.errors import OutputError
 from nsightlens.store import DatasetWriter, exchange, lock
+from nsightlens.store.layout import MARKER
 from nsightlens.store.staging import staging
 
 if TYPE_CHECKING:
@@ -26,6 +28,23 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
     (tmp_path / ".ds.nsightlens" / "lock").touch()
     write_reports(ds, [1])
     assert list(tmp_path.iterdir()) == [ds]
+
+
+@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_marker_that_a_killed_run_left_half_written_is_removed_by_the_next(
+    tmp_path: Path, force: bool, marked: bool
+) -> None:
+    """In a folder that was empty, or in what another run has made of it since."""
+    ds = tmp_path / "ds"
+    ds.mkdir()
+    if marked:
+        write_reports(ds, [2])
+    half = files._name_beside(ds / MARKER)
+    half.write_text("{", encoding="utf-8")
+    assert write_reports(ds, [1], force=force) == ["added"]
+    assert reports_in(ds) == ([1, 2] if marked and not force else [1])
+    assert not half.exists()
 
 
 def test_what_is_staged_is_not_removed_while_its_run_lasts(tmp_path: Path) -> None:
