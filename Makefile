@@ -103,7 +103,7 @@ sanitize: $(SANITIZED) $(VENV)/.test
 	@touch $@
 
 oldest: .venv-oldest/.made
-	NSIGHTLENS_SCANNER=python .venv-oldest/bin/python -m pytest -q tests/unit tests/integration
+	NSIGHTLENS_SCANNER=python .venv-oldest/bin/python -m pytest -q -m "not slow" tests/unit tests/integration
 
 # NVIDIA's own reader is the peer: proprietary, optional, and left out where it cannot be installed.
 bench: $(VENV)/.test

@@ -226,7 +226,9 @@ def test_classify_loads_no_library_that_it_does_without(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # A group by family asks for batch sizes, which not every launch here has.
+    notes = [line for line in done.stderr.splitlines() if "have no batch size" in line]
+    assert (done.returncode, done.stderr.splitlines()) == (0, notes)
 
 
 def test_a_narrow_encoding_of_the_terminal_is_no_error(tmp_path: Path) -> None:

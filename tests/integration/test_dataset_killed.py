@@ -86,10 +86,11 @@ def test_a_killed_export_leaves_the_dataset_as_it_was_or_is_in_it_whole(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is killed by a signal there")
-def test_fifty_killed_exports_never_leave_a_dataset_that_reads_wrong(tmp_path: Path) -> None:
-    """Most of them were indeed killed on their way."""
-    killed = _kill_at_random(tmp_path, 50, seed=2)
-    assert killed >= 10
+def test_many_killed_exports_never_leave_a_dataset_that_reads_wrong(tmp_path: Path) -> None:
+    """Many were indeed killed on their way. NSIGHTLENS_EXHAUSTIVE=1 kills 50."""
+    count = 50 if os.environ.get("NSIGHTLENS_EXHAUSTIVE") else 15
+    killed = _kill_at_random(tmp_path, count, seed=2)
+    assert killed >= count / 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process is killed by a signal there")

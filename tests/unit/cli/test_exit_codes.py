@@ -45,7 +45,7 @@ def test_an_unexpected_error_is_an_internal_one() -> None:
         (["classify", "text.bin"], 4, "text.bin: this is text"),
         (["classify", "cut.bin"], 4, "--salvage"),
         (["metrics", "all.ncu-rep", "--like", "dram__bites*"], 5, "Nearest names: dram__bytes"),
-        (["classify", "all.ncu-rep", "-o", "all.ncu-rep", "--force"], 6, "one of the reports"),
+        (["classify", "all.ncu-rep", "-o", "all.ncu-rep", "--force"], 6, "one of the files"),
         (["classify", "all.ncu-rep", "-o", "none.ncu-rep"], 6, "--force"),
         (["classify", "all.ncu-rep", "-o", "no/such/folder.json"], 6, "does not exist"),
         (["classify", "all.ncu-rep", "--family", "gem"], 2, "The report has family: attention"),
