@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.batch_axis import BATCH_LABEL, log_batches, thin_batches
 from nsightlens.plots.labelling import LineLabel, add_labels, obstacles_of
 from nsightlens.plots.log_axis import log_upwards
-from nsightlens.plots.points import is_points, notes_of, time_of
+from nsightlens.plots.points import notes_of, points_for, time_of
 from nsightlens.plots.points_sweep import intensity_points
 from nsightlens.plots.roofs import distinct
 from nsightlens.plots.series import Series, hidden_note, in_series
 from nsightlens.plots.sheet import Entry, open_sheet
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -73,10 +73,7 @@ def intensity(
     NothingToPlotError, FilterError
         As for `intensity_points`.
     """
-    if not isinstance(data, pa.Table):
-        data = intensity_points(data, phase=phase, device_name=device_name)
-    elif not is_points(data, "intensity"):
-        raise ValueError("a table of points is needed, as intensity_points makes it")
+    data = points_for(data, "intensity", intensity_points, phase=phase, device_name=device_name)
     sheet = open_sheet(ax)
     executed, useful = number_column(data, _EXECUTED), number_column(data, _USEFUL)
     is_known = (executed > 0) | (useful > 0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.batch_axis import BATCH_LABEL, ordered_batches, thin_batches
-from nsightlens.plots.points import is_points, notes_of
+from nsightlens.plots.points import notes_of, points_for
 from nsightlens.plots.points_sweep import labels_points
 from nsightlens.plots.rows_axis import row_count, write_rows
 from nsightlens.plots.series import hidden_note, in_series
@@ -20,6 +19,7 @@ from nsightlens.plots.theme import BOUND_COLOURS, REGIME_LOOKS, tinted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow as pa
     from matplotlib.axes import Axes
 
     from nsightlens.plots.series import Series
@@ -70,10 +70,7 @@ def labels(
     NothingToPlotError, FilterError
         As for `labels_points`.
     """
-    if not isinstance(data, pa.Table):
-        data = labels_points(data, phase=phase, device_name=device_name)
-    elif not is_points(data, "labels"):
-        raise ValueError("a table of points is needed, as labels_points makes it")
+    data = points_for(data, "labels", labels_points, phase=phase, device_name=device_name)
     sheet = open_sheet(ax)
     every = in_series(data)
     most = row_count(sheet, 1.25)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.analysis.rooflines import LEVELS
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.labelling import PointLabel, add_labels, obstacles_of
 from nsightlens.plots.log_axis import log_across, log_upwards
-from nsightlens.plots.points import is_points, notes_of
+from nsightlens.plots.points import notes_of, points_for
 from nsightlens.plots.points_roofline import roofline_points
 from nsightlens.plots.roofs import Roofs, distinct, draw_roofs
 from nsightlens.plots.series import hidden_note, in_series
@@ -22,6 +21,7 @@ from nsightlens.plots.theme import LEVEL_LINES, Look, text_colour, tinted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -97,13 +97,11 @@ def roofline(
     >>> roofline(open_report(path())).get_xlabel()
     'arithmetic intensity, DRAM [FLOP/B]'
     """
-    if not isinstance(data, pa.Table):
-        data = roofline_points(
-            data, by=by, levels=LEVELS if hierarchical else (level,), resource=resource,
-            phase=phase, device_name=device_name,
-        )  # fmt: skip
-    elif not is_points(data, "roofline"):
-        raise ValueError("a table of points is needed, as roofline_points makes it")
+    data = points_for(
+        data, "roofline", roofline_points,
+        by=by, levels=LEVELS if hierarchical else (level,), resource=resource,
+        phase=phase, device_name=device_name,
+    )  # fmt: skip
     return _Roofline(open_sheet(ax), data).draw(title)
 
 

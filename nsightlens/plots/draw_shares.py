@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.batch_axis import BATCH_LABEL, ordered_batches, thin_batches
-from nsightlens.plots.points import is_points, notes_of
+from nsightlens.plots.points import notes_of, points_for
 from nsightlens.plots.points_sweep import COMPONENTS, shares_points
 from nsightlens.plots.sheet import Entry, open_sheet
 from nsightlens.plots.theme import COMPONENT_LOOKS
@@ -18,6 +17,7 @@ from nsightlens.plots.theme import COMPONENT_LOOKS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -68,10 +68,7 @@ def shares(
     NothingToPlotError, FilterError
         As for `shares_points`.
     """
-    if not isinstance(data, pa.Table):
-        data = shares_points(data, phase=phase, device_name=device_name)
-    elif not is_points(data, "shares"):
-        raise ValueError("a table of points is needed, as shares_points makes it")
+    data = points_for(data, "shares", shares_points, phase=phase, device_name=device_name)
     sheet = open_sheet(ax)
     batches = sorted({batch for batch in data["batch_size"].to_pylist() if batch is not None})
     heights = _heights(data, batches)

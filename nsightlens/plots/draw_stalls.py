@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
-from nsightlens.plots.points import is_points, notes_of
+from nsightlens.plots.points import notes_of, points_for
 from nsightlens.plots.points_stalls import stalls_points
 from nsightlens.plots.rows_axis import row_count, write_rows
 from nsightlens.plots.sheet import Entry, open_sheet
@@ -18,6 +17,7 @@ from nsightlens.plots.theme import stall_look
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -71,10 +71,7 @@ def stalls(
     >>> stalls(open_report(path())).get_xlabel()
     'share of warp latency [%]'
     """
-    if not isinstance(data, pa.Table):
-        data = stalls_points(data, by=by, phase=phase, device_name=device_name)
-    elif not is_points(data, "stalls"):
-        raise ValueError("a table of points is needed, as stalls_points makes it")
+    data = points_for(data, "stalls", stalls_points, by=by, phase=phase, device_name=device_name)
     sheet = open_sheet(ax)
     bars = _bars(data)
     shown, hidden = bars.first(row_count(sheet)), len(bars.names) - row_count(sheet)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from nsightlens.devices.columns import number_column
 from nsightlens.plots import words
 from nsightlens.plots.batch_axis import BATCH_LABEL, ordered_batches, thin_batches
-from nsightlens.plots.points import is_points, notes_of
+from nsightlens.plots.points import notes_of, points_for
 from nsightlens.plots.points_sweep import throughput_points
 from nsightlens.plots.sheet import Entry, open_sheet
 from nsightlens.plots.theme import BOUND_COLOURS, FAMILY_LOOKS, FillLook, Look, tinted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
 
     from nsightlens.plots.sheet import Sheet
@@ -68,10 +68,7 @@ def throughput(
     NothingToPlotError, FilterError
         As for `throughput_points`.
     """
-    if not isinstance(data, pa.Table):
-        data = throughput_points(data, phase=phase, device_name=device_name)
-    elif not is_points(data, "throughput"):
-        raise ValueError("a table of points is needed, as throughput_points makes it")
+    data = points_for(data, "throughput", throughput_points, phase=phase, device_name=device_name)
     sheet = open_sheet(ax)
     batches = data["batch_size"].to_pylist()
     sheet.axis_labels(BATCH_LABEL, "percent of peak [%]")

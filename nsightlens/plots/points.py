@@ -18,7 +18,7 @@ from nsightlens.errors import FilterError, NothingToPlotError
 from nsightlens.tables.column import category, count, real, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,13 +34,13 @@ __all__ = [
     "PLACE",
     "counted_launches",
     "in_batch_steps",
-    "is_points",
     "launch_rows",
     "mean_of",
     "notes_of",
     "of_one_device",
     "of_one_phase",
     "origin_of",
+    "points_for",
     "points_table",
     "time_of",
 ]
@@ -84,9 +84,30 @@ def points_table(
     )
 
 
-def is_points(data: object, kind: str) -> bool:
-    """Return whether the data are the points of a figure of this kind already."""
-    return isinstance(data, pa.Table) and (data.schema.metadata or {}).get(_KIND) == kind.encode()
+def points_for(data: Any, kind: str, make: Callable[..., pa.Table], **options: Any) -> pa.Table:
+    """Return the points of a figure: the data themselves where they are its points already.
+
+    Parameters
+    ----------
+    data
+        What the function that draws was given.
+    kind
+        The figure, such as ``shares``.
+    make
+        Makes points of anything that is no table.
+    **options
+        What ``make`` takes beside the data.
+
+    Raises
+    ------
+    ValueError
+        The data are a table, but not of the points of this figure.
+    """
+    if not isinstance(data, pa.Table):
+        return make(data, **options)
+    if (data.schema.metadata or {}).get(_KIND) != kind.encode():
+        raise ValueError(f"a table of points is needed, as {kind}_points makes it")
+    return data
 
 
 def notes_of(points: pa.Table) -> list[str]:
