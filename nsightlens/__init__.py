@@ -22,6 +22,10 @@
   Markdown; figures.
 - `nsightlens.pipelines`: many reports, one at a time, here or on a cluster.
 - `nsightlens.example`: the bundled, synthetic decode sweep.
+- `nsightlens.trace`, `nsightlens.nsys`, `nsightlens.timelines`, `nsightlens.joining`: traces of
+  Nsight Systems: their tables, their exports, what a step spent its time on, and their kernels
+  beside the launches of a report.
+- `nsightlens.harness`, `nsightlens.programs`: decode steps under ncu and nsys; foreign programs.
 - `nsightlens.cli`, `nsightlens.notebook`: command line; display in notebooks.
 """
 

@@ -26,15 +26,20 @@ __all__ = [
     "MissingMetricError",
     "ModelConfigError",
     "NotAReportError",
+    "NotATraceError",
     "NothingToPlotError",
     "NsightLensError",
     "NsightLensWarning",
     "OutputError",
     "OutputExistsError",
     "PeaksWarning",
+    "ProfilingError",
+    "ProgramNotFoundError",
     "ReaderFailedError",
     "ReportFormatError",
     "ReportNotFoundError",
+    "RunFolderBusyError",
+    "RunFolderMismatchError",
     "SalvageWarning",
     "ScannerError",
     "SettingsFileError",
@@ -125,6 +130,10 @@ class UnsupportedVersionError(ReportFormatError):
     """The container has a version whose layout is not known (older than Nsight Compute 2020.3)."""
 
 
+class NotATraceError(ReportFormatError):
+    """A file or folder is no export of Nsight Systems, or lacks what every export has."""
+
+
 class TruncatedReportError(ReportFormatError):
     """A block or an entry claims more bytes than the file still has: the file was cut."""
 
@@ -187,6 +196,32 @@ class MissingExtraError(NsightLensError, ImportError):
 
 class ClusterError(NsightLensError, ConnectionError):
     """A Dask cluster cannot be reached, has no worker, was lost, or runs another nsightlens."""
+
+
+class ProgramNotFoundError(NsightLensError, FileNotFoundError):
+    """A program that is needed, such as ``ncu`` or ``nsys``, is not installed or cannot be run."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ProfilingError(NsightLensError, RuntimeError):
+    """A profiler or its target failed; the message says why and what to do on this host.
+
+    Attributes
+    ----------
+    cause
+        Key of the failure, as in `nsightlens.harness`; ``unknown`` where nothing tells.
+    remedies
+        What to do, in the order in which to try it.
+    """
+
+    def __init__(
+        self, message: str, *, cause: str = "unknown", remedies: Sequence[str] = ()
+    ) -> None:
+        self.cause = cause
+        self.remedies = tuple(remedies)
+        super().__init__(message)
 
 
 class NothingToPlotError(NsightLensError, ValueError):
@@ -300,6 +335,14 @@ class ModelConfigError(NsightLensError, ValueError):
 
 class OutputError(NsightLensError, OSError):
     """A result could not be written; what was there before is unchanged."""
+
+
+class RunFolderBusyError(OutputError):
+    """Another run writes into the run folder."""
+
+
+class RunFolderMismatchError(OutputError):
+    """A run folder holds another run than the one that was asked for."""
 
 
 class OutputExistsError(NsightLensError, FileExistsError):

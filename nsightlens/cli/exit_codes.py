@@ -23,6 +23,7 @@ class ExitCode(IntEnum):
     BAD_REPORT = 4
     MISSING = 5
     OUTPUT = 6
+    PROFILING = 7
     INTERNAL = 70
     INTERRUPTED = 130
     PIPE_CLOSED = 141
@@ -77,10 +78,12 @@ TABLE = (
     ExitCodeRow(
         ExitCode.MISSING,
         "A metric or an optional library that was asked for is missing, a report has nothing that "
-        "the figure could show, or a Dask cluster cannot be used.",
+        "the figure could show, a program such as ncu is not installed, or a Dask cluster cannot "
+        "be used.",
         (
             errors.MissingMetricError,
             errors.MissingExtraError,
+            errors.ProgramNotFoundError,
             errors.NothingToPlotError,
             errors.ScannerError,
             errors.ClusterError,
@@ -90,6 +93,11 @@ TABLE = (
         ExitCode.OUTPUT,
         "The output exists already (see --force) or could not be written.",
         (errors.OutputExistsError, errors.OutputError),
+    ),
+    ExitCodeRow(
+        ExitCode.PROFILING,
+        "A profiler or the program under it failed; what it had finished is kept.",
+        (errors.ProfilingError,),
     ),
     ExitCodeRow(ExitCode.INTERNAL, "A fault of nsightlens: --debug shows where.", ()),
     ExitCodeRow(ExitCode.INTERRUPTED, "Interrupted from the keyboard.", (KeyboardInterrupt,)),

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
 from nsightlens.cli import (
+    ceilings,
     classify,
     compare,
     demo,
     devices,
+    doctor,
     explain,
     export,
     gate,
@@ -25,10 +27,12 @@ from nsightlens.cli import (
     metrics,
     plot,
     predict,
+    profile,
     redact,
     schema,
     step_label,
     sweep,
+    timeline,
 )
 from nsightlens.cli import slice as slice_
 from nsightlens.cli.arguments import OneLineParser, add_every_command
@@ -45,8 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS: dict[str, Any] = {
+    "profile": profile,
     "classify": classify,
     "sweep": sweep,
+    "timeline": timeline,
     "predict": predict,
     "plot": plot,
     "compare": compare,
@@ -60,6 +66,8 @@ COMMANDS: dict[str, Any] = {
     "kernel-name": kernel_name,
     "step-label": step_label,
     "devices": devices,
+    "ceilings": ceilings,
+    "doctor": doctor,
     "demo": demo,
     "schema": schema,
 }

@@ -10,6 +10,7 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.of_datasets`: what a dataset of many reports adds.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
 - `nsightlens.tables.of_comparisons`: what `nsightlens.compare` says of two sides, and a gate.
+- `nsightlens.tables.of_traces`: what a trace of Nsight Systems holds.
 """
 
 from __future__ import annotations
@@ -29,6 +30,18 @@ from nsightlens.tables.of_reports import (
     STALLS,
 )
 from nsightlens.tables.of_sweeps import SWEEP, SWEEP_STEPS, SWEEP_TRENDS
+from nsightlens.tables.of_traces import (
+    TRACE_API_CALLS,
+    TRACE_COPIES,
+    TRACE_GPU_METRICS,
+    TRACE_GPUS,
+    TRACE_GRAPH_LAUNCHES,
+    TRACE_KERNELS,
+    TRACE_MEMSETS,
+    TRACE_RANGES,
+    TRACE_SESSIONS,
+    TRACE_SYNCHRONIZATIONS,
+)
 
 __all__ = [
     "COMPARED",
@@ -53,6 +66,16 @@ __all__ = [
     "SWEEP",
     "SWEEP_STEPS",
     "SWEEP_TRENDS",
+    "TRACE_API_CALLS",
+    "TRACE_COPIES",
+    "TRACE_GPUS",
+    "TRACE_GPU_METRICS",
+    "TRACE_GRAPH_LAUNCHES",
+    "TRACE_KERNELS",
+    "TRACE_MEMSETS",
+    "TRACE_RANGES",
+    "TRACE_SESSIONS",
+    "TRACE_SYNCHRONIZATIONS",
     "Column",
     "empty_table",
     "schema_of",

@@ -42,13 +42,13 @@ EXEMPT = {
     ("analysis.explanation", "notebook"),  # Explanation._repr_html_ and .text
     ("sweeps.model", "notebook"),  # Sweep._repr_html_
 }
+# Libraries that only one part of the package may import.
 ONE_DOOR = {
     "distributed": "pipelines",
     "matplotlib": "plots",
     "nvtx": "annotate",
     "ncu_report": "readers",
-    "sqlite3": "readers",
-    "subprocess": "worker",
+    "sqlite3": "nsys",
     "fsspec": "readers",
     "tomllib": "toml_files",
     "tomli": "toml_files",
@@ -134,6 +134,12 @@ def test_a_foreign_library_has_one_door(library: str) -> None:
         if any(imported.partition(".")[0] == library for imported in _imports(path))
     }
     assert users <= {ONE_DOOR[library]}
+
+
+def test_programs_are_started_by_two_parts_only() -> None:
+    """Python processes of ours by one, foreign programs by the other."""
+    users = {name.partition(".")[0] for name, path in MODULES if "subprocess" in _imports(path)}
+    assert users == {"programs", "worker"}
 
 
 def test_print_is_called_in_the_command_line_only() -> None:

@@ -1,0 +1,1 @@
+"""The exports of Nsight Systems (SQLite, Arrow, Parquet) as raw tables; nothing of analysis."""
