@@ -1,1 +1,1 @@
-"""Counters of ncu beside the times of nsys: launches of a report matched with kernels of a trace."""
+"""Counters of ncu beside the times of nsys: launches matched with the kernels of a trace."""
