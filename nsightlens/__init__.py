@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nsightlens.analysis import Classification, Explanation, classify, explain
     from nsightlens.comparison import Comparison, compare
     from nsightlens.errors import NsightLensError
+    from nsightlens.joining import Joined, join
     from nsightlens.readers import open_report, read_metrics
     from nsightlens.report import Report
     from nsightlens.store import Dataset, open_dataset
@@ -50,6 +51,7 @@ __all__ = [
     "Comparison",
     "Dataset",
     "Explanation",
+    "Joined",
     "NsightLensError",
     "Report",
     "Sweep",
@@ -57,6 +59,7 @@ __all__ = [
     "classify",
     "compare",
     "explain",
+    "join",
     "open_dataset",
     "open_report",
     "predict",
@@ -71,12 +74,14 @@ _HOME = {
     "Comparison": "nsightlens.comparison",
     "Dataset": "nsightlens.store",
     "Explanation": "nsightlens.analysis",
+    "Joined": "nsightlens.joining",
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
     "Sweep": "nsightlens.sweeps",
     "classify": "nsightlens.analysis",
     "compare": "nsightlens.comparison",
     "explain": "nsightlens.analysis",
+    "join": "nsightlens.joining",
     "open_dataset": "nsightlens.store",
     "open_report": "nsightlens.readers",
     "predict": "nsightlens.sweeps.predict",

@@ -117,7 +117,7 @@ def parts_of(reports: Report | Sequence[Report]) -> list[Report]:
     for part in parts:
         check_report(part)
     if not parts:
-        raise ValueError("each side of a comparison needs at least one report")
+        raise ValueError("at least one report is needed")
     return parts
 
 

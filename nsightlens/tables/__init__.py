@@ -10,6 +10,7 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.of_datasets`: what a dataset of many reports adds.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
 - `nsightlens.tables.of_comparisons`: what `nsightlens.compare` says of two sides, and a gate.
+- `nsightlens.tables.of_joined`: launches of a report beside kernels of a trace.
 - `nsightlens.tables.of_traces`: what a trace of Nsight Systems holds.
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 from nsightlens.tables.column import SCHEMA_VERSION, Column, empty_table, schema_of, table_of
 from nsightlens.tables.of_comparisons import COMPARED, COMPARISON, COMPARISON_FAMILIES, GATE
 from nsightlens.tables.of_datasets import REPORT_ID, REPORTS
+from nsightlens.tables.of_joined import JOINED, JOINED_FAMILIES
 from nsightlens.tables.of_labels import LABELS, RESOURCES, ROOFLINES
 from nsightlens.tables.of_launches import FLOP_COUNT_COLUMNS, LAUNCHES
 from nsightlens.tables.of_reports import (
@@ -50,6 +52,8 @@ __all__ = [
     "FLOP_COUNT_COLUMNS",
     "GATE",
     "INSTANCES",
+    "JOINED",
+    "JOINED_FAMILIES",
     "LABELS",
     "LAUNCHES",
     "METRICS",
