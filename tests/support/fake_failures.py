@@ -49,7 +49,8 @@ AT_LAUNCH: dict[str, tuple[str, ...]] = {
         (
             "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no"
             " other tool (like DCGM) is concurrently collecting profiling data. See"
-            " https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#faq for more details."
+            " https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#faq for more"
+            " details."
         ),
         '==ERROR== Failed to profile "{kernel}" in process {process}',
         *_SHUT_DOWN,
@@ -85,9 +86,9 @@ AT_LAUNCH: dict[str, tuple[str, ...]] = {
     ),
     "mig": (
         (
-            "==ERROR== Failed to access the following metrics. When profiling on a MIG instance, it is"
-            " not possible to collect metrics from GPU units that are shared with other MIG instances:"
-            " dram__bytes_read.sum, dram__bytes_write.sum, lts__t_bytes.sum"
+            "==ERROR== Failed to access the following metrics. When profiling on a MIG instance, it"
+            " is not possible to collect metrics from GPU units that are shared with other MIG"
+            " instances: dram__bytes_read.sum, dram__bytes_write.sum, lts__t_bytes.sum"
         ),
         '==ERROR== Failed to profile "{kernel}" in process {process}',
         *_SHUT_DOWN,
