@@ -1,11 +1,11 @@
 r"""The NVTX filter of ncu: which launches an expression of ``--nvtx-include`` takes.
 
-By the section "NVTX Filtering" of the manual of ncu: ``Domain@Range``; a slash makes push/pop
-ranges of it (``A/``), none start/end ranges (``A``, ``A,B`` inside both). ``A/B`` nests directly,
-``A/*/B`` with any ranges between, ``A/+/B`` with exactly one; ``[A`` is the outermost, ``A]`` the
-innermost. Without a domain the default one is meant. ``regex:`` before a domain or a range makes a
-regular expression of this one, which has to match the whole name; ``\`` takes the meaning from
-``@ , [ ] / * +``.
+By the section "NVTX Filtering" of the manual, and by what NVIDIA's own reader of reports makes of
+the same expressions: ``Domain@Range``; a slash or a bracket makes push/pop ranges of it (``A/``),
+neither start/end ranges (``A``, ``A,B`` inside both). ``A/B`` nests directly, ``A/*/B`` with any
+ranges between, ``A/+/B`` with exactly one; ``[A`` is the outermost, ``A]`` the innermost. Without a
+domain the default one is meant. ``regex:`` counts at the very beginning only, and then for domain
+and ranges, each of which is searched; ``\`` takes the meaning from ``@ , [ ] / * +``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Part(NamedTuple):
     wildcard: str = ""
 
     def matches(self, name: str) -> bool:
-        return self.expression is not None and self.expression.fullmatch(name) is not None
+        return self.expression is not None and self.expression.search(name) is not None
 
 
 class NvtxFilter(NamedTuple):
@@ -84,38 +84,44 @@ def nvtx_filter(expression: str) -> NvtxFilter:
     FilterError
         It has several domains, no range, or a regular expression that is none.
     """
-    domains = _split(expression, "@")
+    is_regex = expression.startswith(REGEX)
+    domains = _split(expression.removeprefix(REGEX), "@")
     if len(domains) > 2:
         raise FilterError(f"more than one domain in '{expression}'")
     ranges = domains[-1]
     words = _split(ranges, "/")
-    is_push_pop = len(words) > 1
-    if is_push_pop and not words[-1]:
-        words.pop()
+    is_first, is_last = ranges.startswith("["), _ends_stack(ranges)
+    is_push_pop = len(words) > 1 or is_first or is_last
     if not is_push_pop:
         words = _split(ranges, ",")
-    is_first = is_push_pop and words[0].startswith("[")
-    is_last = is_push_pop and words[-1].endswith("]") and not words[-1].endswith("\\]")
+    elif len(words) > 1 and not words[-1]:
+        words.pop()
     if is_first:
         words[0] = words[0][1:]
     if is_last:
         words[-1] = words[-1][:-1]
-    if not all(words):
-        raise FilterError(f"a range without a name in '{expression}'")
-    domain = _part(domains[0]) if len(domains) == 2 else _Part(re.compile(""))
+    if not all([*words, *domains]):
+        raise FilterError(f"a name that is empty in '{expression}'")
+    domain = _part(domains[0], is_regex) if len(domains) == 2 else _Part(re.compile("^$"))
     parts = tuple(
-        _Part(None, word) if is_push_pop and word in ("*", "+") else _part(word) for word in words
+        _Part(None, word) if is_push_pop and word in ("*", "+") else _part(word, is_regex)
+        for word in words
     )
     return NvtxFilter(domain, parts, is_push_pop, is_first, is_last)
 
 
-def _part(word: str) -> _Part:
-    if word.startswith(REGEX):
-        try:
-            return _Part(re.compile(word.removeprefix(REGEX)))
-        except re.error as error:
-            raise FilterError(f"'{word}' is no regular expression: {error}") from error
-    return _Part(re.compile(re.escape(re.sub(r"\\([@,\[\]/*+\\])", r"\1", word))))
+def _ends_stack(ranges: str) -> bool:
+    return ranges.endswith("]") and not ranges.endswith("\\]")
+
+
+def _part(word: str, is_regex: bool) -> _Part:
+    if not is_regex:
+        name = re.sub(r"\\([@,\[\]/*+\\])", r"\1", word)
+        return _Part(re.compile(f"^{re.escape(name)}\\Z"))
+    try:
+        return _Part(re.compile(word))
+    except re.error as error:
+        raise FilterError(f"'{word}' is no regular expression: {error}") from error
 
 
 def _split(text: str, separator: str) -> list[str]:

@@ -35,12 +35,15 @@ def _launch(*stack: str, domain: str = "", started: tuple[str, ...] = ()) -> Lau
         ("A/+/B", ["A", "B"], False),
         ("[A/", ["A", "B"], True),
         ("[A/", ["B", "A"], False),
-        ("A]/", ["B", "A"], True),
-        ("A]", ["A"], False),  # no slash: a start/end range with that name
+        ("[A", ["A", "B"], True),
+        ("A]", ["B", "A"], True),
+        ("A]", ["A", "B"], False),
+        ("A]/", ["A"], False),  # behind the slash nothing ends: the bracket is part of the name
         ("B/A]", ["B", "A"], True),
-        ("A]/", ["A", "B"], False),
-        ("regex:A[0-9]+/", ["A12"], True),
-        ("regex:A[0-9]+/", ["A12b"], False),
+        ("regex:A[0-9]+/", ["xA12b"], True),
+        ("regex:^A[0-9]+$/", ["A12"], True),
+        ("regex:^A[0-9]+$/", ["A12b"], False),
+        ("regex:^A$/^B$", ["A", "B"], True),
         (r"A\/B/", ["A/B"], True),
         (r"A\/B/", ["A", "B"], False),
         (r"x\*\[1\]\@\,\+/", ["x*[1]@,+"], True),
@@ -73,7 +76,14 @@ def test_start_end_ranges_are_inside_all(
 
 @pytest.mark.parametrize(
     ("expression", "is_taken"),
-    [("D@A/", True), ("regex:D.*@A/", True), ("E@A/", False), ("A/", False), ("@A/", False)],
+    [
+        ("D@A/", True),
+        ("regex:^D@A/", True),
+        ("D@regex:A/", False),
+        ("E@A/", False),
+        ("A/", False),
+        ("regex:A/", False),
+    ],
 )
 def test_a_range_belongs_to_its_domain(expression: str, is_taken: bool) -> None:
     """Without a domain the default one is meant."""
@@ -87,7 +97,7 @@ def test_other_threads_count_where_the_scope_is_the_process() -> None:
     assert nvtx_filter("A/").takes(launch, is_of_process=True)
 
 
-@pytest.mark.parametrize("expression", ["a@b@c", "", "a//b", "A,,B", "regex:(/", "D@"])
+@pytest.mark.parametrize("expression", ["a@b@c", "", "a//b", "A,,B", "regex:(/", "D@", "@A/"])
 def test_what_is_no_expression_is_refused(expression: str) -> None:
     """Two domains, a range without a name, a regular expression that is none."""
     with pytest.raises(FilterError):
