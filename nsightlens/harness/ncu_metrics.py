@@ -12,6 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from nsightlens.metrics.catalog import CATALOG, minimal_metrics, peak_metrics
+from nsightlens.metrics.stalls import cycles_metric
+from nsightlens.metrics.tensor import tensor_paths_of
+from nsightlens.tables import STALL_REASONS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -58,8 +63,6 @@ def is_known(compute_capability: str | None) -> bool:
     >>> is_known("9.0"), is_known("99.0"), is_known(None)
     (True, False, False)
     """
-    from nsightlens.metrics.tensor import tensor_paths_of
-
     return compute_capability is not None and bool(tensor_paths_of(compute_capability))
 
 
@@ -96,8 +99,6 @@ def smallest(
     """
     if not is_known(compute_capability) or tuple(tool_version[:2]) < OLDEST_VERSION:
         return ()
-    from nsightlens.metrics.catalog import CATALOG, minimal_metrics, peak_metrics
-
     columns = (entry.column for entry in CATALOG if entry.column not in _FROM_OTHERS)
     names = [name for one in columns for name in minimal_metrics(one, compute_capability)]
     names += peak_metrics(compute_capability)
@@ -130,9 +131,6 @@ def collection(
 
 def _states(compute_capability: str) -> list[str]:
     """Return the metrics of the states of a warp that an architecture counts."""
-    from nsightlens.metrics.stalls import cycles_metric
-    from nsightlens.tables import STALL_REASONS
-
     return [
         cycles_metric(reason)
         for reason in STALL_REASONS
