@@ -47,6 +47,8 @@ class NvtxFilter(NamedTuple):
 
         ``is_of_process`` looks at the stacks of every thread.
         """
+        if self.parts[0].wildcard:
+            return False  # nothing begins with what stands between
         if not self.is_push_pop:
             return self._is_inside_all(launch)
         threads = launch.stacks.values() if is_of_process else [launch.own]
@@ -90,7 +92,9 @@ def nvtx_filter(expression: str) -> NvtxFilter:
         raise FilterError(f"more than one domain in '{expression}'")
     ranges = domains[-1]
     words = _split(ranges, "/")
-    is_first, is_last = ranges.startswith("["), _ends_stack(ranges)
+    # A bracket in front of the last slash ends the stack too, but not in a regular expression.
+    last = ranges if is_regex else ranges.removesuffix("/")
+    is_first, is_last = ranges.startswith("["), last.endswith("]") and not last.endswith("\\]")
     is_push_pop = len(words) > 1 or is_first or is_last
     if not is_push_pop:
         words = _split(ranges, ",")
@@ -108,10 +112,6 @@ def nvtx_filter(expression: str) -> NvtxFilter:
         for word in words
     )
     return NvtxFilter(domain, parts, is_push_pop, is_first, is_last)
-
-
-def _ends_stack(ranges: str) -> bool:
-    return ranges.endswith("]") and not ranges.endswith("\\]")
 
 
 def _part(word: str, is_regex: bool) -> _Part:

@@ -41,16 +41,17 @@ def spec_of(launch: Launch, kernel: Kernel, metrics: Metrics, *, has_nvtx: bool)
         process=ProcessInfo(launch.process, _HOST, name),
         thread_id=launch.thread,
         api_call_id=launch.number,
-        nvtx=_states(launch, launch.own, has_started=True) if has_nvtx else None,
+        nvtx=states_of(launch, launch.own, has_started=True) if has_nvtx else None,
         nvtx_other_threads={
-            thread: _states(launch, stacks, has_started=False)
+            thread: states_of(launch, stacks, has_started=False)
             for thread, stacks in launch.stacks.items()
             if has_nvtx and thread != launch.thread
         },
     )
 
 
-def _states(launch: Launch, stacks: Stacks, *, has_started: bool) -> list[NvtxDomainState]:
+def states_of(launch: Launch, stacks: Stacks, *, has_started: bool) -> list[NvtxDomainState]:
+    """Return the ranges of a launch as a report says them, by domain."""
     used = {*(name for of in launch.stacks.values() for name in of)}
     used |= {each.domain for each in launch.started}
     names = ["", *sorted(used - {""})]

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from support.fake_nvtx_filter import FilterError, nvtx_filter
 from support.fake_records import Launch, Started
+from support.fake_report import states_of
+
+from nsightlens.ncurep.spec import LaunchSpec
+from nsightlens.ncurep.write import write_ncu_rep
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _launch(*stack: str, domain: str = "", started: tuple[str, ...] = ()) -> Launch:
@@ -38,7 +47,10 @@ def _launch(*stack: str, domain: str = "", started: tuple[str, ...] = ()) -> Lau
         ("[A", ["A", "B"], True),
         ("A]", ["B", "A"], True),
         ("A]", ["A", "B"], False),
-        ("A]/", ["A"], False),  # behind the slash nothing ends: the bracket is part of the name
+        ("A]/", ["B", "A"], True),
+        ("A]/", ["A", "B"], False),
+        ("*/B", ["A", "B"], False),
+        ("+/B/", ["A", "B"], False),
         ("B/A]", ["B", "A"], True),
         ("regex:A[0-9]+/", ["xA12b"], True),
         ("regex:^A[0-9]+$/", ["A12"], True),
@@ -95,6 +107,37 @@ def test_other_threads_count_where_the_scope_is_the_process() -> None:
     launch = Launch(1, 1, 1, "python", {2: {"": ["A"]}}, (), {}, is_on=False)
     assert not nvtx_filter("A/").takes(launch)
     assert nvtx_filter("A/").takes(launch, is_of_process=True)
+
+
+@pytest.mark.ncu_report
+def test_takes_what_the_reader_of_nvidia_takes(tmp_path: Path) -> None:
+    """Every expression over every stack, in the default domain and in one with a name."""
+    ncu_report = pytest.importorskip("ncu_report", reason="NVIDIA's reader is not installed")
+    stacks = [
+        ["A"], ["B", "A", "C"], ["AB"], ["A", "B"], ["X", "A", "B"], ["A", "X", "B"],
+        ["A", "X", "Y", "B"], ["B", "A"], ["A1"], ["A12"], ["A12b"], ["A/B"], ["x*[1]@,+"],
+        ["A]"], ["A[0-9]"], ["/"],
+    ]  # fmt: skip
+    started = [("A",), ("B", "A"), ("DecodeStep335",), ("B",)]
+    launches = [_launch(*stack, domain=domain) for stack in stacks for domain in ("", "D")]
+    launches += [_launch(domain=domain, started=of) for of in started for domain in ("", "D")]
+    specs = [
+        LaunchSpec(name=f"k{i}", nvtx=states_of(launch, launch.own, has_started=True))
+        for i, launch in enumerate(launches)
+    ]
+    report = write_ncu_rep(tmp_path / "stacks.ncu-rep", specs)
+    found = ncu_report.load_report(str(report)).range_by_idx(0)
+    for expression in (
+        "A/", "A/B", "A/B/", "A/*/B", "A/+/B", "[A/", "[A", "A]", "A]/", "B/A]", "A", "A,B",
+        "[A/B", "[A/B/", "[B/*/C]", "X/*/B/", "*/B/", "A/*/", "+/B", "B/+/C/", r"A\/B/",
+        r"x\*\[1\]\@\,\+/", "regex:A[0-9]+/", "regex:A[0-9]/", "regex:^A[0-9]+$/",
+        "regex:^A$/^B$", "regex:^A$/*/^B$", "regex:A/", "regex:Decode.*", "regex:^D$@A",
+        "regex:^D@A/", "D@A/", "D@A", "D@A,B", "D@[A/*/B]", "D@regex:A/", "E@A/",
+    ):  # fmt: skip
+        theirs = sorted(found.actions_by_nvtx([expression], []))
+        understood = nvtx_filter(expression)
+        ours = [i for i, launch in enumerate(launches) if understood.takes(launch)]
+        assert ours == theirs, expression
 
 
 @pytest.mark.parametrize("expression", ["a@b@c", "", "a//b", "A,,B", "regex:(/", "D@", "@A/"])
