@@ -88,6 +88,9 @@ def universe(kernel: Kernel, gpu: Gpu = H100_SXM) -> Metrics:
         "sm__cycles_elapsed.max": cycles,
     }
     metrics |= _other_tensor(gpu)
+    # The model has no integer instructions of its own: those of addresses, one to a load.
+    metrics["smsp__sass_thread_inst_executed_op_integer_pred_on.sum"] = kernel.l1_bytes / 16
+    metrics |= _whole_paths(metrics)
     metrics |= _samples(metrics)
     return metrics
 
@@ -120,6 +123,21 @@ def _other_tensor(gpu: Gpu) -> Metrics:
         metrics[f"sm__ops_path_tensor_{name}.sum"] = 0.0
         metrics[f"sm__ops_path_tensor_{name}.sum.peak_sustained"] = peak
     return metrics
+
+
+def _whole_paths(metrics: Metrics) -> Metrics:
+    """Return the fp16 paths of 9.0 with and without sparsity together."""
+    paths = ("hgmma_src_fp16", "hmma_src_fp16_dst_fp32")
+    whole: Metrics = {}
+    for base in (f"sm__ops_path_tensor_op_{path}" for path in paths):
+        whole[f"{base}.sum"] = metrics[f"{base}_sparsity_off.sum"]
+        whole[f"{base}.sum.peak_sustained"] = metrics[f"{base}_sparsity_on.sum.peak_sustained"]
+    base = "sm__ops_path_tensor_op_hmma_src_fp16_dst"
+    for suffix in ("", "_sparsity_off", "_sparsity_on"):
+        whole[f"{base}_fp16{suffix}.sum"] = 0.0
+        peak = f"fp32{suffix}.sum.peak_sustained"
+        whole[f"{base}_fp16{suffix}.sum.peak_sustained"] = {**metrics, **whole}[f"{base}_{peak}"]
+    return whole
 
 
 def _samples(metrics: Mapping[str, Value]) -> Metrics:

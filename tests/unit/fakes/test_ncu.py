@@ -14,6 +14,7 @@ from support import fake_failures
 from support.fakes import FAKES, TARGET, environment, kernels, operations, program, run
 
 from nsightlens.errors import NsightLensError
+from nsightlens.harness.ncu_metrics import smallest
 from nsightlens.readers import open_report
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ def test_stores_each_metric_four_times_unless_told_otherwise(tmp_path: Path) -> 
     ncu(tmp_path, "--metrics", "dram__bytes_read.sum", "-c", "1")
     names = open_report(tmp_path / "out.ncu-rep").store.names
     assert {f"dram__bytes_read.{of}" for of in ("sum", "avg", "min", "max")} <= set(names)
+
+
+def test_knows_what_the_smallest_collection_of_this_chip_asks_for(tmp_path: Path) -> None:
+    """Without an error, and it fills what a label needs."""
+    names = ",".join(smallest("9.0", (2025, 1)))
+    said = ncu(tmp_path, *STEP, "--disable-extra-suffixes", "--metrics", names)
+    assert (said.code, said.errors) == (0, [])
+    launches = open_report(tmp_path / "out.ncu-rep").launches
+    for column in ("duration_ns", "dram_read_bytes", "tensor_fp16_flop_count", "l2_bytes"):
+        assert launches[column].null_count == 0, column
 
 
 def test_fails_at_a_metric_that_the_chip_does_not_have(tmp_path: Path) -> None:
