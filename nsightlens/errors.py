@@ -33,6 +33,7 @@ __all__ = [
     "OutputError",
     "OutputExistsError",
     "PeaksWarning",
+    "ProfilerOptionError",
     "ProfilingError",
     "ProgramNotFoundError",
     "ReaderFailedError",
@@ -203,6 +204,10 @@ class ProgramNotFoundError(NsightLensError, FileNotFoundError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class ProfilerOptionError(NsightLensError, ValueError):
+    """Options of a profiler contradict each other, or its version does not have one."""
 
 
 class ProfilingError(NsightLensError, RuntimeError):

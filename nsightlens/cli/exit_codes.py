@@ -59,6 +59,7 @@ TABLE = (
         "the configuration of a model cannot be used.",
         (
             errors.FilterError,
+            errors.ProfilerOptionError,
             errors.UnknownDeviceError,
             errors.SettingsFileError,
             errors.UnknownModelError,
