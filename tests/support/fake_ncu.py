@@ -190,8 +190,12 @@ class _Run:
         text = self._parsed.last("export")
         if not text:
             return None
-        text = re.sub(r"%q\{(\w+)\}", lambda found: os.environ.get(found[1], ""), text)
-        text = text.replace("%p", str(os.getpid())).replace("%h", "host").replace("%i", "1")
+        macros = {"%": "%", "p": str(os.getpid()), "h": "host", "i": "1"}
+        text = re.sub(
+            r"%(?:q\{(\w+)\}|([%phi]))",
+            lambda found: os.environ.get(found[1], "") if found[1] else macros[found[2]],
+            text,
+        )
         path = Path(text).absolute()
         return path if path.suffix == ".ncu-rep" else path.with_name(path.name + ".ncu-rep")
 

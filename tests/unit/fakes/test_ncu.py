@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -204,6 +205,15 @@ def test_overwrites_only_with_force(tmp_path: Path) -> None:
     said = ncu(tmp_path)
     assert said.errors == ["File out.ncu-rep already exists. Use '-f' for overwriting the file."]
     assert (tmp_path / "out.ncu-rep").read_text() == "mine"
+
+
+def test_names_the_report_as_its_macros_say(tmp_path: Path) -> None:
+    """``%q{NAME}`` is a variable, ``%%`` a percent sign; the suffix is added."""
+    words = ("-o", "%q{PART}_50%%_%p_%i", "-c", "1", *FREE)
+    said = run("ncu", *words, *ONE, folder=tmp_path, PART="decode")
+    assert said.code == 0
+    (report,) = tmp_path.glob("*.ncu-rep")
+    assert re.fullmatch(r"decode_50%_\d+_1\.ncu-rep", report.name)
 
 
 def test_writes_its_lines_where_it_is_told(tmp_path: Path) -> None:
