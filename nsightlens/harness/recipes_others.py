@@ -14,6 +14,10 @@ _WITH_GRAPHS = (
     "To keep CUDA graphs, set GGML_CUDA_DISABLE_GRAPHS in your own environment as you want it, "
     "and skip the first tokens, which run without a graph."
 )
+_BATCHED = (
+    "llama-batched-bench", "-m", "MODEL.gguf", "-npp", "8", "-ntg", "12", "-npl", "128", "-ub",
+    "2048",
+)  # fmt: skip
 _SCRIPT = ("python", "SCRIPT.py")
 _PYTORCH_WINDOW = (
     "torch.cuda.synchronize(); torch.cuda.profiler.start()",
@@ -70,10 +74,7 @@ RECIPES = (
         summary="generation for many sequences at once, by `llama-batched-bench`",
         provenance={"nsys": "seen in use"},
         versions="builds with CUDA graphs (from 2024-05 on, PR 6766)",
-        template=(
-            "llama-batched-bench", "-m", "MODEL.gguf", "-npp", "8", "-ntg", "12", "-npl", "128",
-            "-ub", "2048",
-        ),
+        template=_BATCHED,
         programs=(("llama-batched-bench",),),
         environment=_NO_GRAPHS,
         needs=(
@@ -108,4 +109,4 @@ RECIPES = (
         ),
         needs=_PYTORCH_NEEDS,
     ),
-)  # fmt: skip
+)

@@ -111,8 +111,8 @@ RECIPES = (
                 "(bench_serving: --pd-separated --profile-decode-url)."
             ),
             (
-                "ncu slows each kernel by orders of magnitude: raise the time-outs of client and engine, "
-                "and profile one step."
+                "ncu slows each kernel by orders of magnitude: raise the time-outs of client and "
+                "engine, and profile one step."
             ),
             _LABELS,
         ),

@@ -63,8 +63,8 @@ RECIPES = (
         ncu={"waits_for_profiler_start": True, "nvtx_include": (DECODE,)},
         needs=(
             (
-                "Iteration 100 is profiled; set TLLM_PROFILE_START_STOP=S-S for another. It must be "
-                "one without context requests."
+                "Iteration 100 is profiled; set TLLM_PROFILE_START_STOP=S-S for another. It must "
+                "be one without context requests."
             ),
             _EAGER,
             _LABELS,
@@ -102,8 +102,8 @@ RECIPES = (
         needs=(
             _WINDOW,
             (
-                "Versions with PR 13872 also take POST /start_profile with start_step, num_steps and "
-                'activities ["CUDA_PROFILER"], and /stop_profile.'
+                "Versions with PR 13872 also take POST /start_profile with start_step, num_steps "
+                'and activities ["CUDA_PROFILER"], and /stop_profile.'
             ),
             (
                 "On several nodes: trtllm-llmapi-launch trtllm-serve ..., a run folder per "

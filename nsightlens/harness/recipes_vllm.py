@@ -16,6 +16,10 @@ _WORKERS = (
     "Kernels run in a child process: VLLM_ENABLE_V1_MULTIPROCESSING=0 keeps an offline LLM on one "
     "GPU in one process."
 )
+_BENCH = (
+    "vllm", "bench", "latency", "--model", "MODEL", "--num-iters-warmup", "5", "--num-iters", "1",
+    "--batch-size", "16", "--input-len", "512", "--output-len", "8",
+)  # fmt: skip
 _FAILURES = (
     Failure(
         "profiles are empty or partly so, or the engine crashes as it starts",
@@ -68,10 +72,14 @@ RECIPES = (
             "torch.cuda.profiler.stop()",
         ),
         needs=(
-            ("One GPU (tensor parallel size 1): ncu replays launches one by one, and collectives "
-            "wait for each other."),
-            ("Decode runs in CUDA graphs; each kernel of a graph is a result. For eager mode give "
-            "the script enforce_eager=True: the mix of kernels is another then."),
+            (
+                "One GPU (tensor parallel size 1): ncu replays launches one by one, and collectives "
+                "wait for each other."
+            ),
+            (
+                "Decode runs in CUDA graphs; each kernel of a graph is a result. For eager mode give "
+                "the script enforce_eager=True: the mix of kernels is another then."
+            ),
             _LABELS,
         ),
         failures=_FAILURES,
@@ -82,10 +90,7 @@ RECIPES = (
         summary="one batch of `vllm bench latency`, prefill and decode",
         provenance={"nsys": "documented", "ncu": "proposed"},
         versions="documentation of 2026",
-        template=(
-            "vllm", "bench", "latency", "--model", "MODEL", "--num-iters-warmup", "5",
-            "--num-iters", "1", "--batch-size", "16", "--input-len", "512", "--output-len", "8",
-        ),
+        template=_BENCH,
         programs=(("vllm", "bench"),),
         nsys=_FORKS,
         needs=(
@@ -100,10 +105,7 @@ RECIPES = (
         summary="the same without CUDA graphs",
         provenance={"nsys": "read in the source", "ncu": "proposed"},
         versions="documentation of 2026",
-        template=(
-            "vllm", "bench", "latency", "--model", "MODEL", "--num-iters-warmup", "5",
-            "--num-iters", "1", "--batch-size", "16", "--input-len", "512", "--output-len", "8",
-        ),
+        template=_BENCH,
         programs=(("vllm", "bench"),),
         target_options=(("--enforce-eager",),),
         nsys=_FORKS,
@@ -129,10 +131,14 @@ RECIPES = (
         ),
         needs=(
             "The report is written when the server ends: stop it with Ctrl-C or kill.",
-            ("A window of some steps: --profiler-config.delay_iterations N "
-            "--profiler-config.max_iterations M."),
-            ("ncu slows each kernel by orders of magnitude: raise the time-outs of client and engine, "
-            "and keep the window at one step."),
+            (
+                "A window of some steps: --profiler-config.delay_iterations N "
+                "--profiler-config.max_iterations M."
+            ),
+            (
+                "ncu slows each kernel by orders of magnitude: raise the time-outs of client and "
+                "engine, and keep the window at one step."
+            ),
             _LABELS,
         ),
         failures=_FAILURES,
@@ -151,4 +157,4 @@ RECIPES = (
         needs=("Markers do not fire in CUDA graphs, so that this runs without them.",),
         failures=_FAILURES,
     ),
-)  # fmt: skip
+)
