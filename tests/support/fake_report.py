@@ -89,7 +89,11 @@ def encode(
             computer_name=_HOST,
             command_line=program,
             profiler_command_line=command,
-            versions={"NVIDIA Nsight Compute (fake)": version},
+            versions={
+                "CUDA Version": "12.8",
+                "Display Driver Version": "570.86.15",
+                "Nsight Compute Target": f"{version} (public-release)",
+            },
             clock_control=clock_control,
             cache_control=cache_control,
             replay_mode=replay_mode,
