@@ -73,12 +73,12 @@ RECIPES = (
         ),
         needs=(
             (
-                "One GPU (tensor parallel size 1): ncu replays launches one by one, and collectives "
-                "wait for each other."
+                "One GPU (tensor parallel size 1): ncu replays launches one by one, and "
+                "collectives wait for each other."
             ),
             (
-                "Decode runs in CUDA graphs; each kernel of a graph is a result. For eager mode give "
-                "the script enforce_eager=True: the mix of kernels is another then."
+                "Decode runs in CUDA graphs; each kernel of a graph is a result. For eager mode "
+                "give the script enforce_eager=True: the mix of kernels is another then."
             ),
             _LABELS,
         ),
