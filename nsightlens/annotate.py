@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["DOMAIN", "enable", "is_enabled", "op", "step"]
 
 DOMAIN = "nsightlens"
-"""NVTX domain of the ranges; ``ncu --nvtx-include 'nsightlens@regex:step v1.*/'`` finds them."""
+"""NVTX domain of the ranges; ``ncu --nvtx-include 'regex:nsightlens@step v1/'`` finds them."""
 
 SWITCH = "NSIGHTLENS_ANNOTATE"
 """Environment variable: ``0`` makes no range, whoever listens."""
