@@ -89,7 +89,9 @@ def test_the_profilers_take_what_a_recipe_fills_in(name: str) -> None:
 def test_nsys_takes_the_command_line_of_an_export() -> None:
     """From the report to a file beside it."""
     tool = Tool("nsys", "/opt/nsys", (2025, 1, 1, 0), "", "PATH")
-    argv = nsys_export_argv(tool, Path("/run/a.nsys-rep"), output=Path("/run/a.sqlite"))
+    argv = nsys_export_argv(
+        tool, Path("/run/a.nsys-rep"), output=Path("/run/a.sqlite"), kind="sqlite"
+    )
     words = fake_nsys_options
     parsed = parse(argv[2:], words.EXPORT, (2025, 1), words.WORDS)
     assert (argv[1], parsed.last("type"), parsed.program) == (
