@@ -32,7 +32,7 @@ def _texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for batch_size in (None, 1, 16, 101):
         for context in (None, 1, 500):
             for phase in ("decode", "prefill"):
-                with annotate.step(phase, batch_size, context, 1 if context else None):  # type: ignore[arg-type]
+                with annotate.step(phase, batch_size, context, 1 if context else None):
                     pass
     return texts
 
