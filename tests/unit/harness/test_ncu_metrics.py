@@ -87,9 +87,9 @@ def test_the_smallest_list_labels_as_well_as_everything(cc: str, data: st.DataOb
     assert {name: by_few[name] for name in SAME} == {name: by_all[name] for name in SAME}
     assert by_few["bound_ratio"] == pytest.approx(by_all["bound_ratio"], nan_ok=True)
     assert by_few["top_stall"] == "long_scoreboard"
-    # Counters that no list gives: a path without a known peak.
+    # What no list gives: the peak of a path or of a memory that nobody knows.
     lacks = {lack.aspect for lack in lacking(report_of(few), by_few)}
-    assert lacks <= {"counters"}
+    assert lacks <= {"counters", "label"}
     if lacks:
         assert lacks <= {lack.aspect for lack in lacking(report_of(metrics), by_all)}
 
