@@ -81,7 +81,7 @@ RECIPES = (
     Recipe(
         name="sglang-bench-eager",
         engine="SGLang",
-        summary="the same without CUDA graphs",
+        summary="prefill and decode of `bench_one_batch` without CUDA graphs",
         provenance={"nsys": "read in the source", "ncu": "proposed"},
         versions="documentation of 2026",
         template=_BENCH,

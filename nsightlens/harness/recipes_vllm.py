@@ -102,7 +102,7 @@ RECIPES = (
     Recipe(
         name="vllm-bench-eager",
         engine="vLLM",
-        summary="the same without CUDA graphs",
+        summary="one batch of `vllm bench latency` without CUDA graphs",
         provenance={"nsys": "read in the source", "ncu": "proposed"},
         versions="documentation of 2026",
         template=_BENCH,
