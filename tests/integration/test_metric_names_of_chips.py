@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.known_metrics import unknown_metrics
 
+from nsightlens.harness.ncu_metrics import smallest
 from nsightlens.metrics.catalog import MEASURED, minimal_metrics, peak_metrics
 from nsightlens.metrics.tensor import tensor_paths_of
 from nsightlens.ncurep.spec import LaunchSpec, ReportSpec
@@ -53,7 +54,7 @@ def unknown_of(folder: Path, compute_capability: str, names: set[str]) -> list[s
 def test_what_a_user_is_told_to_collect_exists(architecture: str, tmp_path: Path) -> None:
     """A name that the chip does not have is an error of ncu's for the whole kernel."""
     asked = {name for column in MEASURED for name in minimal_metrics(column, architecture)}
-    asked |= set(peak_metrics(architecture))
+    asked |= {*peak_metrics(architecture), *smallest(architecture, (2025, 1))}
     counters = {name for name in asked if not name.startswith(("breakdown:", "regex:"))}
     assert unknown_of(tmp_path, architecture, counters) == []
 
