@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def _modules() -> list[tuple[str, Path]]:
 MODULES = _modules()
 
 
-def _imports(path: Path) -> set[str]:
+@lru_cache(maxsize=None)
+def _imports(path: Path) -> frozenset[str]:
     """Every module that the source names in an import, at any depth, type checking included."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -78,7 +80,7 @@ def _imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: a relative import hides its direction"
             found.add(node.module)
-    return found
+    return frozenset(found)
 
 
 @pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
