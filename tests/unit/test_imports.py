@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def _modules() -> list[tuple[str, Path]]:
 MODULES = _modules()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _imports(path: Path) -> frozenset[str]:
     """Every module that the source names in an import, at any depth, type checking included."""
     found = set()
