@@ -11,7 +11,13 @@ from nsightlens.harness.options import NcuOptions, NsysOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["add_profiler_options", "ncu_options_of", "nsys_options_of"]
+__all__ = [
+    "add_profiler_options",
+    "from_zero",
+    "ncu_options_of",
+    "nsys_options_of",
+    "seconds",
+]
 
 _KINDS = {"push-pop": "push_pop", "start-end": "start_end"}
 
@@ -203,7 +209,7 @@ def _add_ncu_launches(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--launch-skip",
         metavar="N",
-        type=_from_zero,
+        type=from_zero,
         action=Once,
         help="launches to leave out first, of those that pass the filters",
     )
@@ -256,10 +262,10 @@ def _add_nsys(parser: argparse.ArgumentParser) -> None:
         help="GPUs whose metrics are sampled: all, or numbers with commas between",
     )
     group.add_argument(
-        "--delay", metavar="S", type=_seconds, action=Once, help="start to trace after S seconds"
+        "--delay", metavar="S", type=seconds, action=Once, help="start to trace after S seconds"
     )
     group.add_argument(
-        "--duration", metavar="S", type=_seconds, action=Once, help="trace for S seconds"
+        "--duration", metavar="S", type=seconds, action=Once, help="trace for S seconds"
     )
     group.add_argument(
         "--wait",
@@ -298,17 +304,19 @@ def _without_none(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _from_zero(text: str) -> int:
+def from_zero(text: str) -> int:
+    """Return a number that may be 0 from the command line."""
     if text.isdecimal():
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Return a time [s] from the command line."""
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
-    if not 0 < seconds < float("inf"):
+    if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return seconds
+    return number

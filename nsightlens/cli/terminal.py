@@ -80,7 +80,8 @@ def _can_write_signs(stream: TextIO) -> bool:
 class Progress:
     """One line on stderr that says how far reading has come, if it takes longer than a second.
 
-    Use as a context manager and call `update`. It writes nothing where stderr is no terminal.
+    Use as a context manager and call `update` or `show`. It writes nothing where stderr is no
+    terminal.
 
     Parameters
     ----------
@@ -102,6 +103,10 @@ class Progress:
 
     def update(self, what: str, done: int, total: int) -> None:
         """Say that ``done`` of ``total`` parts of something are done."""
+        self.show(f"reading {done}/{total}  {what}")
+
+    def show(self, text: str) -> None:
+        """Show how far it is, in words."""
         now = time.monotonic()
         if not self._is_on or now - self._begin < _PATIENCE_S or now - self._last < _INTERVAL_S:
             return
@@ -109,7 +114,11 @@ class Progress:
         width = (_columns_of(self._stream) or 80) - 1
         from nsightlens.render.style import plain
 
-        self._show(plain(f"reading {done}/{total}  {what}")[:width])
+        self._show(plain(text)[:width])
+
+    def clear(self) -> None:
+        """Make room for a line of something else."""
+        self._show("")
 
     def _show(self, text: str) -> None:
         if self._is_on and text != self._shown:
