@@ -153,11 +153,14 @@ def _candidates(
     seen: set[str] = set()
     for path, found_by in _places(name, given, root, environment):
         real = os.path.realpath(path)
-        if real in seen or not path.is_file():
+        # Unlike Path.is_file, also where a folder may not be looked into.
+        if real in seen or not os.path.isfile(path):  # noqa: PTH113
             continue
         seen.add(real)
-        version, text = version_of(name, str(path))
-        yield Tool(name, str(path), version, text, found_by)
+        # The target may run in another folder.
+        absolute = os.path.abspath(path)  # noqa: PTH100 - resolve() would leave a wrapper's place
+        version, text = version_of(name, absolute)
+        yield Tool(name, absolute, version, text, found_by)
 
 
 def _places(
@@ -170,8 +173,10 @@ def _places(
             yield path, "the option"
         return
     if variables.get(_VARIABLE[name]):
+        # What was asked for is not replaced without a word by something else.
         for path in _named(name, variables[_VARIABLE[name]], variables):
             yield path, _VARIABLE[name]
+        return
     for folder in variables.get("PATH", os.defpath).split(os.pathsep):
         if folder:
             yield Path(folder, name), "PATH"
@@ -217,14 +222,16 @@ def _not_found(
     root: Path,
     environment: Mapping[str, str] | None,
 ) -> str:
+    variables = os.environ if environment is None else environment
+    asked = given or variables.get(_VARIABLE[name])
     full = f"{name} (NVIDIA {_FULL_NAME[name]})"
     if failed:
         which = "; ".join(f"{tool.path} {tool.version_text}" for tool in failed)
         return f"{full} is there and cannot be used: {which}. {_how_to(name)}"
-    if given is not None:
-        return (
-            f"{given}: there is no program {name}. Name the program or its folder. {_how_to(name)}"
-        )
+    if asked:
+        whence = "" if given else f" (from {_VARIABLE[name]})"
+        advice = "Name the program or its folder"
+        return f"{asked}{whence}: there is no program {name}. {advice}. {_how_to(name)}"
     looked = ", ".join(_looked_at(name, root, environment))
     return f"{full} was not found. Looked at: {looked}. {_how_to(name)}"
 
@@ -232,11 +239,8 @@ def _not_found(
 def _looked_at(name: ToolName, root: Path, environment: Mapping[str, str] | None) -> Iterator[str]:
     variables = os.environ if environment is None else environment
     for variable in (_VARIABLE[name], "PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"):
-        yield (
-            f"{variable}={variables[variable]}"
-            if variables.get(variable)
-            else f"{variable} (not set)"
-        )
+        value = variables.get(variable)
+        yield f"{variable}={value}" if value else f"{variable} (not set)"
     if environment is None:
         yield sys.prefix
     for pattern in _INSTALLED[name]:
