@@ -26,6 +26,7 @@ __all__ = [
     "Output",
     "PartRecord",
     "RunManifest",
+    "continued",
     "differences",
     "read_manifest",
     "record_of",
@@ -148,7 +149,7 @@ class RunManifest:
     nsightlens_version
         That began the run.
     request
-        What was asked for, in words of the command line.
+        What was asked for; for ``ncu`` and ``nsys`` what each is told.
     tools
         Each profiler by name: its path and version.
     host
@@ -285,6 +286,26 @@ def _part_of(content: Mapping[str, Any]) -> PartRecord:
     return PartRecord(**given)
 
 
+def continued(before: RunManifest, now: RunManifest) -> RunManifest:
+    """Return the manifest of a run that goes on, with what is asked for now.
+
+    Parameters
+    ----------
+    before
+        What the folder holds.
+    now
+        What is asked for, without `differences`. What is not finished is done as it says.
+    """
+    merged = replace(before, tools={**before.tools, **now.tools}, request=now.request)
+    for record in now.parts:
+        former = before.part(record.part_id)
+        if former is None:
+            merged = merged.with_part(record)
+        elif not former.is_finished:
+            merged = merged.with_part(replace(record, attempts=former.attempts))
+    return merged
+
+
 # --- Is it the same run? ---
 
 
@@ -301,8 +322,16 @@ def differences(before: RunManifest, now: RunManifest) -> tuple[str, ...]:
     now
         What is asked for.
     """
-    found = list(_differing("", before.request, now.request))
-    for name in sorted(set(before.tools) & set(now.tools)):
+    of_tools = set(before.tools) & set(now.tools)
+    requests = [
+        {name: value for name, value in one.request.items() if name not in ("ncu", "nsys")}
+        for one in (before, now)
+    ]
+    found = list(_differing("", *requests))
+    for name in sorted(of_tools):
+        found += _differing(
+            f"{name}: ", before.request.get(name) or {}, now.request.get(name) or {}
+        )
         versions = [one.tools[name].get("version") for one in (before, now)]
         found += _told(f"version of {name}", *versions)
     found += _told("GPU", *(_gpus(one.host) for one in (before, now)))

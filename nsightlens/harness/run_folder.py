@@ -20,12 +20,19 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from nsightlens.errors import OutputError, RunFolderBusyError, RunFolderMismatchError
-from nsightlens.harness.manifest import MANIFEST, Output, read_manifest, write_manifest
+from nsightlens.harness.manifest import (
+    MANIFEST,
+    Output,
+    continued,
+    differences,
+    read_manifest,
+    write_manifest,
+)
 from nsightlens.harness.plan import PARTIAL
 from nsightlens.programs import end_marked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nsightlens.harness.manifest import PartRecord, RunManifest
 
@@ -74,6 +81,47 @@ class RunFolder:
             for name in (*FOLDERS, PARTIAL):
                 (self.path / name).mkdir(exist_ok=True)
 
+    def begin(
+        self, asked: RunManifest, *, replaces: bool, on_note: Callable[[str], None]
+    ) -> None:
+        """Begin a run, or go on with the one that the folder holds.
+
+        Parameters
+        ----------
+        asked
+            The manifest of a run that begins.
+        replaces
+            What an earlier run made is removed first.
+        on_note
+            Called with what a person must know, one sentence each.
+
+        Raises
+        ------
+        RunFolderMismatchError
+            The folder holds another run, or a finished output is not what it was.
+        OutputError
+            The folder cannot be changed.
+        """
+        former = self.manifest
+        if former is not None and replaces:
+            self.clear()
+            former = None
+        if former is None:
+            self.prepare()
+            self.write(asked)
+            return
+        different = differences(former, asked)
+        if different:
+            more = f"; and {len(different) - 4} more" if len(different) > 4 else ""
+            raise RunFolderMismatchError(
+                f"{self.path} holds another run: {'; '.join(different[:4])}{more}. Choose another "
+                "folder, or add --force (in Python: replaces=True) to replace it."
+            )
+        self.prepare()
+        for note in self.settle():
+            on_note(note)
+        self.write(continued(self.written, asked))
+
     def write(self, manifest: RunManifest) -> None:
         """Replace the manifest, in one step."""
         write_manifest(self.path, manifest)
@@ -100,7 +148,7 @@ class RunFolder:
         OutputError
             They could not be moved, or the manifest not be written.
         """
-        manifest = self._manifest().with_part(replace(record, state="checked"))
+        manifest = self.written.with_part(replace(record, state="checked"))
         self.write(manifest)
         self._place(record)
         self.write(manifest.with_part(replace(record, state="finished")))
@@ -115,7 +163,9 @@ class RunFolder:
     def _made(self, output: Output) -> Path:
         return self.partial / PurePosixPath(output.path).name
 
-    def _manifest(self) -> RunManifest:
+    @property
+    def written(self) -> RunManifest:
+        """The manifest as it was written last."""
         if self.manifest is None:
             raise AssertionError("a run folder is written before it has a manifest")
         return self.manifest
@@ -137,7 +187,7 @@ class RunFolder:
         OutputError
             The folder cannot be changed.
         """
-        manifest = self._manifest()
+        manifest = self.written
         notes = []
         left = end_marked(RUN_VARIABLE, manifest.run_id)
         if left:
@@ -150,8 +200,7 @@ class RunFolder:
             manifest = manifest.with_part(settled)
         if manifest != self.manifest:
             self.write(manifest)
-        with told_as_output_error(self.path):
-            self._sweep_up()
+        self.sweep_up()
         return tuple(notes)
 
     def _settled(self, record: PartRecord) -> PartRecord:
@@ -179,6 +228,17 @@ class RunFolder:
             return record
         return replace(record, state="waiting") if record.state == "running" else record
 
+    def sweep_up(self) -> None:
+        """Remove what is half made.
+
+        Raises
+        ------
+        OutputError
+            The folder cannot be changed.
+        """
+        with told_as_output_error(self.path):
+            self._sweep_up()
+
     def _sweep_up(self) -> None:
         if self.partial.is_dir():
             for path in self.partial.iterdir():
@@ -199,14 +259,14 @@ class RunFolder:
         OutputError
             The folder cannot be changed.
         """
-        manifest = self._manifest()
+        manifest = self.written
         end_marked(RUN_VARIABLE, manifest.run_id)
         # First of all, so that no part is taken for finished should this be interrupted.
         self.write(replace(manifest, parts=tuple(map(_again, manifest.parts))))
         with told_as_output_error(self.path):
             for path in self._files_of(manifest):
                 path.unlink(missing_ok=True)
-            self._sweep_up()
+        self.sweep_up()
 
     def _files_of(self, manifest: RunManifest) -> Iterator[Path]:
         for record in manifest.parts:
