@@ -17,6 +17,7 @@ from nsightlens.harness.ncu_command import ncu_argv
 from nsightlens.harness.nsys_command import nsys_argv, nsys_environment, nsys_export_argv
 from nsightlens.harness.nvtx_filter import step_expression
 from nsightlens.harness.options import NcuOptions, NsysOptions, Target
+from nsightlens.readers.find import PARTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,13 +27,10 @@ if TYPE_CHECKING:
 
     Work = Literal["batch", "program"]
 
-__all__ = ["PARTIAL", "TOOLS", "Decode", "Part", "Request", "parts_of", "tools_of"]
+__all__ = ["TOOLS", "Decode", "Part", "Request", "parts_of", "tools_of"]
 
 TOOLS: tuple[ToolName, ...] = ("nsys", "ncu")
 """In the order in which they run: a trace is soon made, and tells of ranges and steps."""
-PARTIAL = ".partial"
-"""Folder of a run folder in which outputs are made. What lies there is no report yet."""
-
 _PLACES: dict[ToolName, tuple[str, str]] = {
     "ncu": ("reports", ".ncu-rep"),
     "nsys": ("traces", ".nsys-rep"),

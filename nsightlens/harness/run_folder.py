@@ -28,8 +28,8 @@ from nsightlens.harness.manifest import (
     read_manifest,
     write_manifest,
 )
-from nsightlens.harness.plan import PARTIAL
 from nsightlens.programs import end_marked
+from nsightlens.readers.find import PARTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,9 +81,7 @@ class RunFolder:
             for name in (*FOLDERS, PARTIAL):
                 (self.path / name).mkdir(exist_ok=True)
 
-    def begin(
-        self, asked: RunManifest, *, replaces: bool, on_note: Callable[[str], None]
-    ) -> None:
+    def begin(self, asked: RunManifest, *, replaces: bool, on_note: Callable[[str], None]) -> None:
         """Begin a run, or go on with the one that the folder holds.
 
         Parameters

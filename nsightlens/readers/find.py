@@ -18,6 +18,9 @@ __all__ = ["find_reports"]
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".ncu-rep.gz", ".ncu-rep.zst")
 """Of the files that a folder stands for; ``.ncu-repz`` is what ncu calls one packed with zstd."""
 
+PARTIAL = ".partial"
+"""Folder of a run folder in which a profiler is writing: what lies there is no report yet."""
+
 TEXT_SUFFIXES = (".csv", ".txt", ".log", ".out")
 """Of files that may hold the text of ``ncu --csv``. A folder does not stand for them: beside the
 reports of a run lie texts of everything else."""
@@ -34,8 +37,9 @@ def find_reports(
     ----------
     paths
         Files are kept as they are, whatever their suffix. A folder stands for every report below
-        it, sorted by path: ``.ncu-rep``, ``.ncu-repz``, ``.ncu-rep.gz`` and ``.ncu-rep.zst``. The
-        text ``-``, for standard input, and URLs are kept as text.
+        it, sorted by path: ``.ncu-rep``, ``.ncu-repz``, ``.ncu-rep.gz`` and ``.ncu-rep.zst``, but
+        for what a run of ``nsightlens profile`` has not finished (in ``.partial``). The text
+        ``-``, for standard input, and URLs are kept as text.
     on_error
         Called with the error of each path that cannot be used, which is then left out. By default
         the first of them is raised.
@@ -72,6 +76,7 @@ def _reports_of(given: str) -> Iterator[Path | ReportNotFoundError]:
         every = [
             Path(folder, name)
             for folder, _, names in os.walk(given, onerror=refused.append)
+            if PARTIAL not in Path(folder).relative_to(given).parts
             for name in names
         ]
         inside = sorted(one for one in every if _ends_with(one, SUFFIXES))

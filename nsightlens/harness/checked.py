@@ -1,0 +1,119 @@
+"""What a profiler left behind, looked at: its exit code alone says nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow.compute as pc
+
+from nsightlens import readers
+from nsightlens.errors import NsightLensError
+from nsightlens.readers import open_report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from nsightlens.trace import Trace
+
+__all__ = ["Checked", "check_report", "check_trace", "ranges_of_report", "ranges_of_trace"]
+
+
+class Checked(NamedTuple):
+    """What is in a report or a trace.
+
+    Parameters
+    ----------
+    exists
+        The profiler wrote one.
+    problem
+        Why it cannot be read, in one line; empty where it can.
+    launch_count
+        Launches, or kernels of a trace.
+    pass_counts
+        Launches by the number of replay passes.
+    """
+
+    exists: bool
+    problem: str = ""
+    launch_count: int = 0
+    pass_counts: Mapping[str, int] = {}
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it exists, can be read, and holds launches."""
+        return self.exists and not self.problem and self.launch_count > 0
+
+
+def check_report(path: Path) -> Checked:
+    """Open a report of ncu and count its launches.
+
+    Parameters
+    ----------
+    path
+        Where ncu was to write it.
+    """
+    if not path.exists():
+        return Checked(exists=False)
+    try:
+        launches = open_report(path).launches
+    except NsightLensError as error:
+        return Checked(exists=True, problem=str(error))
+    return Checked(exists=True, launch_count=launches.num_rows, pass_counts=_pass_counts(launches))
+
+
+def _pass_counts(launches: pa.Table) -> dict[str, int]:
+    counts = pc.value_counts(launches["replay_pass_count"].combine_chunks()).to_pylist()
+    known = [(row["values"], row["counts"]) for row in counts if row["values"] is not None]
+    return {str(int(passes)): count for passes, count in sorted(known)}
+
+
+def check_trace(path: Path) -> Checked:
+    """Open the export of a trace and count its kernels.
+
+    Parameters
+    ----------
+    path
+        Where nsys was to write it.
+    """
+    if not path.exists():
+        return Checked(exists=False)
+    try:
+        return Checked(exists=True, launch_count=len(_opened(path)))
+    except NsightLensError as error:
+        return Checked(exists=True, problem=str(error))
+
+
+def ranges_of_report(path: Path) -> tuple[str, ...]:
+    """Return the NVTX paths of the launches of a report, each once; empty where it has none."""
+    try:
+        return _texts(open_report(path).launches["nvtx_path"])
+    except (NsightLensError, OSError):
+        return ()
+
+
+def ranges_of_trace(path: Path) -> tuple[str, ...]:
+    """Return the NVTX ranges of a trace, each once, as ``domain@range`` where there is a domain."""
+    try:
+        ranges = _opened(path).ranges
+    except (NsightLensError, OSError):
+        return ()
+    keys = ["domain", "name"]
+    named = ranges.select(keys).group_by(keys, use_threads=False).aggregate([]).to_pylist()
+    return tuple(
+        f"{row['domain']}@{row['name']}" if row["domain"] else row["name"]
+        for row in named
+        if row["name"]
+    )
+
+
+def _texts(column: pa.ChunkedArray) -> tuple[str, ...]:
+    values: Sequence[str | None] = pc.unique(column).to_pylist()
+    return tuple(value for value in values if value)
+
+
+def _opened(path: Path) -> Trace:
+    trace: Trace = readers.open_trace(path)  # type: ignore[attr-defined,unused-ignore]
+    return trace
