@@ -322,6 +322,9 @@ def differences(before: RunManifest, now: RunManifest) -> tuple[str, ...]:
     now
         What is asked for.
     """
+    target = _told("target", before.request.get("target"), now.request.get("target"))
+    if target:
+        return tuple(target)  # what else differs follows from it
     of_tools = set(before.tools) & set(now.tools)
     requests = [
         {name: value for name, value in one.request.items() if name not in ("ncu", "nsys")}

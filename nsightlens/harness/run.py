@@ -380,10 +380,10 @@ def request_content(request: Request) -> dict[str, Any]:
     """Return what the manifest keeps of a request: what must be the same for the run to go on."""
     work = request.work
     if isinstance(work, Target):
-        content: dict[str, Any] = {"command": list(work.argv), "working folder": work.folder}
+        content: dict[str, Any] = {"target": list(work.argv), "working folder": work.folder}
     else:
         content = {
-            "model": work.model,
+            "target": ["model", work.model],
             "context": work.context,
             "options of the model": list(work.more),
             "prefill": work.has_prefill,

@@ -307,6 +307,8 @@ def opened(path: Path) -> Iterator[RunFolder]:
         folder = RunFolder(path)
         yield folder
     finally:
+        with contextlib.suppress(OSError):
+            (path / PARTIAL).rmdir()
         if not (path / MANIFEST).exists():  # nothing was begun
             _remove_empty(path)
         os.close(descriptor)

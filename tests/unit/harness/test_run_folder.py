@@ -52,7 +52,7 @@ def _manifest(folder: Path, **more: Any) -> RunManifest:
         "run_id": "0123",
         "created_at": "2026-01-01T00:00:00+00:00",
         "nsightlens_version": "1",
-        "request": {"command": ["app"], "ncu": {"metric_set": "smallest"}, "nsys": {}},
+        "request": {"target": ["app"], "ncu": {"metric_set": "smallest"}, "nsys": {}},
         "tools": {"ncu": {"path": "/opt/ncu", "version": "2025.1", "found_by": "PATH"}},
         "host": {"gpus": [{"name": "NVIDIA H100"}]},
         "environment": {"CUDA_VISIBLE_DEVICES": "0"},
@@ -215,6 +215,7 @@ def test_a_part_that_was_checked_is_finished(tmp_path: Path, is_moved: bool) -> 
     (record,) = manifest.parts
     write_manifest(tmp_path, manifest.with_part(replace(record, state="checked")))
     if not is_moved:
+        (tmp_path / ".partial").mkdir()
         (tmp_path / PATH).rename(tmp_path / ".partial" / "ncu-program.ncu-rep")
     with opened(tmp_path) as folder:
         _begun(folder, _manifest(tmp_path))
@@ -283,9 +284,9 @@ def test_what_a_killed_run_left_running_is_ended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"request": {"command": ["other"]}}, "command: app then, other now"),
+        ({"request": {"target": ["other"]}}, "target: app then, other now"),
         (
-            {"request": {"command": ["app"], "ncu": {"metric_set": "full"}}},
+            {"request": {"target": ["app"], "ncu": {"metric_set": "full"}}},
             "ncu: metric_set: smallest then, full now",
         ),
         ({"tools": {"ncu": {"version": "2024.3"}}}, "version of ncu: 2025.1 then, 2024.3 now"),
@@ -320,7 +321,7 @@ def test_a_run_may_get_more_parts(tmp_path: Path) -> None:
     asked = _manifest(
         tmp_path,
         tools={"nsys": {"path": "/opt/nsys", "version": "2025.1", "found_by": "PATH"}},
-        request={"command": ["app"], "ncu": {"metric_set": "full"}, "nsys": {"trace": ["cuda"]}},
+        request={"target": ["app"], "ncu": {"metric_set": "full"}, "nsys": {"trace": ["cuda"]}},
         parts=(more,),
     )
     with opened(tmp_path) as folder:
@@ -338,8 +339,8 @@ def test_force_replaces_what_a_run_made_and_nothing_else(tmp_path: Path) -> None
     (tmp_path / "reports" / "mine.ncu-rep").write_text("mine")
     (tmp_path / "logs" / "ncu-program.log").write_text("log")
     with opened(tmp_path) as folder:
-        _begun(folder, _manifest(tmp_path, request={"command": ["other"]}), replaces=True)
-        assert folder.written.request == {"command": ["other"]}
+        _begun(folder, _manifest(tmp_path, request={"target": ["other"]}), replaces=True)
+        assert folder.written.request == {"target": ["other"]}
     assert not (tmp_path / PATH).exists()
     assert not (tmp_path / "logs" / "ncu-program.log").exists()
     assert (tmp_path / "notes.txt").exists()
