@@ -39,6 +39,8 @@ class Said(NamedTuple):
 def install(folder: Path) -> tuple[Path, Path]:
     """Put both profilers into a folder, as programs of the Python that runs the tests.
 
+    ``nvidia-smi`` lies beside them.
+
     Returns
     -------
     tuple
@@ -48,10 +50,10 @@ def install(folder: Path) -> tuple[Path, Path]:
     programs = []
     for name in ("ncu", "nsys"):
         program = folder / name
-        # -S and -E would lose the environment that nsightlens is installed in.
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKES / name}" "$@"\n')
         program.chmod(0o755)
         programs.append(program)
+    (folder / "nvidia-smi").symlink_to(FAKES / "nvidia-smi")
     return programs[0], programs[1]
 
 

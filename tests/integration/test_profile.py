@@ -1,0 +1,180 @@
+"""``nsightlens profile`` from a program to labelled tables, under fake profilers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from support.command import CommandLine
+from support.fakes import TARGET, program
+from support.profiled import Profile, contents, kill_all, manifest
+
+from nsightlens.readers import open_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+OUTPUT = 6
+MODEL = ("--model", "opt-1.3b", "--batch-sizes", "1,8", "--context", "500", "--layers", "1")
+
+
+@pytest.fixture
+def profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Profile:
+    return Profile(CommandLine(capsys), tmp_path, monkeypatch)
+
+
+# --- From a program to tables ---
+
+
+def test_gives_the_sweep_table(profile: Profile, capsys: pytest.CaptureFixture[str]) -> None:
+    """Attention is flat, matmul rises with the batch; one is memory-bound, the other no longer."""
+    batches = (1, 8, 64, 512)
+    done = profile(target=(*TARGET, "--batch-sizes", ",".join(map(str, batches))))
+    assert done.code == 0, done.err
+    assert "attention stays at 1 FLOP/B" in " ".join(done.out.split())
+    assert "bandwidth-saturated attention limits large batches" in " ".join(done.out.split())
+    shown = CommandLine(capsys)("sweep", str(profile.run / "reports"), "-f", "json")
+    rows = {(row["component"], row["batch_size"]): row for row in json.loads(shown.out)["rows"]}
+    useful = "useful_arithmetic_intensity_flop_per_byte"
+    assert [rows["attention", batch][useful] for batch in batches] == [1.0] * 4
+    rising = [rows["matmul", batch][useful] for batch in batches]
+    assert rising == sorted(rising)
+    assert rising[-1] == 384.0
+    bounds = [rows["matmul", batch]["bound"] for batch in batches]
+    assert bounds == ["memory", "memory", "memory", "compute"]
+    assert rows["attention", 512]["bound"] == "memory"
+
+
+def test_a_model_is_profiled_one_batch_size_at_a_time(profile: Profile) -> None:
+    """Each is a part with a report of its own, and only its decode step is in it."""
+    done = profile(*MODEL, target=())
+    assert done.code == 0, done.err
+    assert [path.name for path in profile.reports()] == [
+        "ncu-batch-0001.ncu-rep",
+        "ncu-batch-0008.ncu-rep",
+    ]
+    for path, batch in zip(profile.reports(), (1, 8), strict=True):
+        paths = open_report(path).launches["nvtx_path"].to_pylist()
+        assert len(paths) == 11
+        assert all(f"phase=decode batch_size={batch} context=500" in each for each in paths)
+
+
+def test_asks_for_the_smallest_list_of_metrics(profile: Profile) -> None:
+    """Of the GPU that nvidia-smi names, in as few passes as that takes."""
+    profile(*MODEL, target=())
+    for words in profile.commands():
+        assert "--set" not in words
+        assert "--section" not in words
+        assert "fbpa__dram_read_bytes.sum" in words[words.index("--metrics") + 1].split(",")
+    passes = {int(each) for part in manifest(profile.run)["parts"] for each in part["pass_counts"]}
+    assert max(passes) < 12
+
+
+def test_only_annotated_steps_are_profiled_where_that_is_asked_for(profile: Profile) -> None:
+    """What the program launches besides is left out."""
+    lines = [
+        "import fake_gpu, runpy, sys",
+        "fake_gpu.launch('warm_up')",
+        "sys.argv = ['my_decode.py', '--batch-sizes', '2']",
+        f"runpy.run_path({TARGET[1]!r}, run_name='__main__')",
+    ]
+    target = program("; ".join(lines))
+    assert profile("--annotated-steps", target=target).code == 0
+    names = open_report(profile.reports()[0]).launches["kernel_name"].to_pylist()
+    assert len(names) == 11
+    assert "warm_up" not in names
+
+
+def test_says_what_it_would_run(profile: Profile) -> None:
+    """``--dry-run`` prints the command lines, and starts neither a profiler nor the target."""
+    done = profile(*MODEL, "--dry-run", target=(), tools="both")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert sum(f"{profile.ncu} -f -o" in line for line in lines) == 2
+    assert sum(f"{profile.nsys} profile" in line for line in lines) == 2
+    assert sum("regex:^nsightlens$@^step v1 phase=decode batch_size=8" in x for x in lines) == 1
+    assert profile.commands() == []
+    assert not profile.run.exists()
+
+
+def test_the_manifest_says_how_it_was_made(profile: Profile) -> None:
+    """The exact command line, versions, GPU, seed, and the variables that matter."""
+    profile(*MODEL, target=(), CUDA_VISIBLE_DEVICES="0", HF_TOKEN="secret")
+    content = manifest(profile.run)
+    assert [part["argv"][1:] for part in content["parts"]] == profile.commands()
+    assert content["tools"]["ncu"]["version"].startswith("2025.1.0")
+    assert content["host"]["gpus"][0]["name"] == "NVIDIA H100 80GB HBM3"
+    assert content["environment"] == {"CUDA_VISIBLE_DEVICES": "0"}
+    assert content["seed"] == 0
+    assert "secret" not in (profile.run / "manifest.json").read_text()
+
+
+# --- A run folder ---
+
+
+def test_a_finished_run_is_not_run_again(profile: Profile) -> None:
+    """The same command line has nothing to do, and gives the same answer."""
+    first = profile(*MODEL, target=())
+    before = contents(profile.run)
+    again = profile(*MODEL, target=())
+    assert (again.code, again.out) == (0, first.out)
+    assert len(profile.commands()) == 2
+    assert contents(profile.run) == before
+
+
+def test_what_is_missing_is_made_again(profile: Profile) -> None:
+    """A report that somebody removed, and a batch size that is new; nothing else."""
+    profile(*MODEL, target=())
+    before = contents(profile.run)
+    profile.reports()[0].unlink()
+    assert profile(*MODEL, target=()).code == 0
+    assert len(profile.commands()) == 3
+    assert contents(profile.run) == before
+    words = [*MODEL[:3], "1,8,64", *MODEL[4:]]
+    assert profile(*words, target=()).code == 0
+    assert len(profile.commands()) == 4
+    assert len(profile.reports()) == 3
+
+
+def test_another_run_does_not_go_into_the_same_folder(profile: Profile) -> None:
+    """Other options are another run, and nothing of the first is lost without --force."""
+    profile(*MODEL, target=())
+    kept = contents(profile.run)
+    done = profile(*MODEL, "--set", "full", target=())
+    assert done.code == OUTPUT
+    assert contents(profile.run) == kept
+    assert profile(*MODEL, "--set", "full", "--force", target=()).code == 0
+    assert contents(profile.run) != kept
+
+
+def test_two_runs_into_one_folder_exclude_each_other(profile: Profile) -> None:
+    """The second leaves at once and says so; the first is not disturbed."""
+    mark = f"two-runs-{os.getpid()}"
+    argv = [sys.executable, "-m", "nsightlens", "profile", *profile.options(), "--", *TARGET]
+    variables = {"FAKE_MARK": mark, "FAKE_NCU_FAIL": "hang"}
+    with subprocess.Popen(
+        argv, env={**os.environ, **variables}, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ):
+        try:
+            _until(lambda: bool(profile.commands()))
+            done = profile(target=TARGET)
+        finally:
+            kill_all(mark)
+    assert done.code == OUTPUT
+    assert "another run writes into this folder" in done.err
+    assert profile(target=TARGET).code == 0  # a run that was killed leaves no lock behind
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
