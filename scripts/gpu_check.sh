@@ -129,8 +129,9 @@ for file in summary.json doctor.json ceilings.toml; do
   if [[ -e $work/$file ]]; then cp "$work/$file" "$out/$file"; fi
 done
 for model in $MODELS; do
-  mkdir -p "$work/tables/$model"
+  mkdir -p "$work/tables/$model" "$work/logs/$model"
   cp "$work/runs/$model"/tables/*.parquet "$work/tables/$model/" 2> /dev/null
+  cp "$work/runs/$model"/logs/*.log "$work/logs/$model/" 2> /dev/null
 done
 tar -C "$work" -czf "$out/gpu_check.tar.gz" stages.tsv logs reports tables
 exit "$status"

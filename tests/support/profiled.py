@@ -49,7 +49,7 @@ class Profile:
         self.run = folder / "run"
         self.log = folder / "commands"
         self.ncu, self.nsys = install(folder / "bin")
-        for name in [name for name in os.environ if name.startswith(("FAKE_", "NSIGHTLENS_"))]:
+        for name in [name for name in os.environ if name.startswith("FAKE_")]:
             patch.delenv(name)
         patch.setenv("PATH", os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]))
         # `python -m` looks into the working directory first, where the real ones lie.
