@@ -140,7 +140,9 @@ _DRIVER_CHECK = (
     "afterwards, `grep RmProfilingAdminOnly /proc/driver/nvidia/params` says 0, and everybody may "
     "profile"
 )
-_DURATIONS_ONLY = "Without counters, nsys alone (`--tools nsys`) still gives durations and gaps."
+_DURATIONS_ONLY = (
+    "Without counters, a trace still gives durations and gaps: `nsightlens profile --tools nsys`."
+)
 
 CAUSES: dict[str, Cause] = {
     "counters_not_permitted": Cause(

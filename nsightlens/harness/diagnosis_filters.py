@@ -6,8 +6,6 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from nsightlens.patterns import quoted
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,6 +15,8 @@ __all__ = ["blamed_filter", "nearest_ranges"]
 
 _REGEX = "regex:"
 _SHOWN = 3
+_LONGEST = 120
+"""[character] Of a name that a message repeats: the label of a step is no longer."""
 _MORE_FILTERS = (
     "--kernel-id", "--range-filter", "--launch-skip-before-match", "--devices",
     "--target-processes-filter", "--filter-mode",
@@ -51,17 +51,21 @@ def blamed_filter(options: NcuOptions, ranges_seen: Sequence[str] | None) -> str
     return f"nothing passed {suspects[0]}" if suspects else ""
 
 
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
+
+
 def _unmatched(filters: Sequence[str], seen: Sequence[str]) -> str:
-    named = " or ".join(map(quoted, filters))
+    named = " or ".join(map(_shown, filters))
     kind = "filter" if len(filters) == 1 else "filters"
     if not seen:
         return f"no NVTX range was seen at all, so the {kind} {named} let nothing pass"
     near = nearest_ranges(filters, seen)
     if near:
-        told = f"nearest: {', '.join(map(quoted, near))}"
+        told = f"nearest: {', '.join(map(_shown, near))}"
     else:
         more = "" if len(seen) <= _SHOWN else f" and {len(seen) - _SHOWN} more"
-        told = f"seen were {', '.join(map(quoted, seen[:_SHOWN]))}{more}"
+        told = f"seen were {', '.join(map(_shown, seen[:_SHOWN]))}{more}"
     return f"no range that was seen fits the NVTX {kind} {named}; {told}"
 
 
@@ -86,10 +90,10 @@ def _suspects(options: NcuOptions, *, are_ranges_right: bool) -> Iterator[str]:
     if options.waits_for_profiler_start:
         yield "the wait for cudaProfilerStart, which may never have been called"
     if not are_ranges_right:
-        yield from (f"--nvtx-include {quoted(one)}" for one in options.nvtx_include)
-    yield from (f"--nvtx-exclude {quoted(one)}" for one in options.nvtx_exclude)
+        yield from (f"--nvtx-include {_shown(one)}" for one in options.nvtx_include)
+    yield from (f"--nvtx-exclude {_shown(one)}" for one in options.nvtx_exclude)
     if options.kernel:
-        yield f"the kernel filter {quoted(options.kernel)}"
+        yield f"the kernel filter {_shown(options.kernel)}"
     if options.launch_skip:
         yield f"--launch-skip {options.launch_skip}"
     if options.target_processes != "all":

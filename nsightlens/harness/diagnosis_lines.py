@@ -114,9 +114,12 @@ metric that is not known, and for a full disk, are from memory: nobody wrote the
 _OF_NSYS: tuple[tuple[str, str], ...] = (
     ("option_refused", _BAD_OPTION),
     ("target_not_found", r"'.*?'\s+does\s+not\s+exist\s+or\s+is\s+not\s+an\s+executable"),
+    ("target_not_found", r"The\s+target\s+executable\s+'.*?'\s+was\s+not\s+found"),
     ("report_newer_than_tool",
      r"(Exportation\s+error:\s+)?Report\s+was\s+created\s+in\s+Nsight\s+Systems\s+version\b"),
     ("report_exists", r"Failed\s+to\s+create\s+'.*?':\s+File\s+exists"),
+    ("report_exists", r"\S+\s+already\s+exists\.\s+Use\s+--force-overwrite"),
+    ("report_unreadable", r"Exportation\s+error:"),
     ("disk_full", r".*?No\s+space\s+left\s+on\s+device"),
     ("no_cuda_events", r"(CUDA\s+Profiling:\s+|WARNING:\s+)?No\s+CUDA\s+events\s+collected"),
 )  # fmt: skip
