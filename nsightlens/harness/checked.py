@@ -11,7 +11,7 @@ from nsightlens.errors import NsightLensError
 from nsightlens.readers import open_report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nsightlens.trace import Trace
 
 __all__ = ["Checked", "check_report", "check_trace", "ranges_of_report", "ranges_of_trace"]
+
+_DEFAULT_DOMAIN = "<default domain>"
 
 
 class Checked(NamedTuple):
@@ -86,32 +88,38 @@ def check_trace(path: Path) -> Checked:
         return Checked(exists=True, problem=str(error))
 
 
-def ranges_of_report(path: Path) -> tuple[str, ...]:
-    """Return the NVTX paths of the launches of a report, each once; empty where it has none."""
+def ranges_of_report(path: Path) -> tuple[str, ...] | None:
+    """Return the NVTX ranges around the launches of a report, each once, as ``DOMAIN@NAME``.
+
+    Returns
+    -------
+    tuple of str or None
+        Without a domain where it is the default one; None where there is no report.
+    """
     try:
-        return _texts(open_report(path).launches["nvtx_path"])
+        return _named(open_report(path).nvtx)
     except (NsightLensError, OSError):
-        return ()
+        return None
 
 
-def ranges_of_trace(path: Path) -> tuple[str, ...]:
-    """Return the NVTX ranges of a trace, each once, as ``domain@range`` where there is a domain."""
+def ranges_of_trace(path: Path) -> tuple[str, ...] | None:
+    """Return the NVTX ranges of a trace; see `ranges_of_report`."""
     try:
-        ranges = _opened(path).ranges
+        return _named(_opened(path).ranges)
     except (NsightLensError, OSError):
-        return ()
+        return None
+
+
+def _named(ranges: pa.Table) -> tuple[str, ...]:
     keys = ["domain", "name"]
-    named = ranges.select(keys).group_by(keys, use_threads=False).aggregate([]).to_pylist()
+    rows = ranges.select(keys).group_by(keys, use_threads=False).aggregate([]).to_pylist()
     return tuple(
-        f"{row['domain']}@{row['name']}" if row["domain"] else row["name"]
-        for row in named
+        row["name"]
+        if row["domain"] in (None, _DEFAULT_DOMAIN)
+        else f"{row['domain']}@{row['name']}"
+        for row in rows
         if row["name"]
     )
-
-
-def _texts(column: pa.ChunkedArray) -> tuple[str, ...]:
-    values: Sequence[str | None] = pc.unique(column).to_pylist()
-    return tuple(value for value in values if value)
 
 
 def _opened(path: Path) -> Trace:

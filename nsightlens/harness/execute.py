@@ -54,11 +54,6 @@ class Attempted(NamedTuple):
     stdout: str
     stderr: str
 
-    @property
-    def is_good(self) -> bool:
-        """Whether there is something to keep: exit code 0 alone is not trusted, and needed."""
-        return self.ended.return_code == 0 and not self.ended.over and self.checked.is_sound
-
 
 def attempt(
     part: Part,

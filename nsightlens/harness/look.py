@@ -10,6 +10,7 @@ from nsightlens.errors import NsightLensError
 from nsightlens.harness.checked import ranges_of_report, ranges_of_trace
 from nsightlens.harness.execute import Logs, run_part_command
 from nsightlens.harness.ncu_command import ncu_argv
+from nsightlens.harness.options import NcuOptions
 
 if TYPE_CHECKING:
     from nsightlens.harness.plan import Part, Request
@@ -23,8 +24,8 @@ TIMEOUT_S = 300.0
 """[s] That a look may take."""
 
 
-def ranges_seen(part: Part, folder: RunFolder, request: Request) -> tuple[str, ...]:
-    """Return the NVTX ranges of the program of a part; empty where none was seen.
+def ranges_seen(part: Part, folder: RunFolder, request: Request) -> tuple[str, ...] | None:
+    """Return the NVTX ranges of the program of a part; None where nothing could be seen.
 
     From a trace of the same work, if there is one; else the program is run once more, without
     filters, for its first launches.
@@ -41,14 +42,16 @@ def ranges_seen(part: Part, folder: RunFolder, request: Request) -> tuple[str, .
     for record in folder.written.parts:
         if record.is_finished and record.tool == "nsys" and record.work == part.work:
             return ranges_of_trace(folder.path / record.outputs[-1].path)
-    return _looked(part, folder, request) if part.ncu is not None else ()
+    if isinstance(part.options, NcuOptions) and _is_filtered(part.options):
+        return _looked(part, part.options, folder, request)
+    return None
 
 
-def _looked(part: Part, folder: RunFolder, request: Request) -> tuple[str, ...]:
-    if part.ncu is None or not _is_filtered(part):
-        return ()
+def _looked(
+    part: Part, options: NcuOptions, folder: RunFolder, request: Request
+) -> tuple[str, ...] | None:
     options = replace(
-        part.ncu,
+        options,
         metric_set="none",
         metrics=("gpu__time_duration.sum",),
         sections=(),
@@ -74,10 +77,9 @@ def _looked(part: Part, folder: RunFolder, request: Request) -> tuple[str, ...]:
     return ranges_of_report(output)
 
 
-def _is_filtered(part: Part) -> bool:
+def _is_filtered(options: NcuOptions) -> bool:
     """Whether ncu was told to leave anything out."""
-    options = part.ncu
-    return options is not None and bool(
+    return bool(
         options.nvtx_include
         or options.nvtx_exclude
         or options.kernel

@@ -167,10 +167,10 @@ class Part(NamedTuple):
         Where the profiler writes, in order: the report, and the export of a trace.
     outputs
         Where they are kept, below the run folder.
+    options
+        What the profiler is told.
     export_argv
         The command line that exports a trace; empty for a report.
-    ncu
-        What ncu is told; None for nsys.
     """
 
     part_id: str
@@ -181,8 +181,8 @@ class Part(NamedTuple):
     argv: tuple[str, ...]
     made: tuple[Path, ...]
     outputs: tuple[str, ...]
+    options: NcuOptions | NsysOptions
     export_argv: tuple[str, ...] = ()
-    ncu: NcuOptions | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -254,7 +254,10 @@ def parts_of(
             # Absolute: the target may run in another folder.
             made = tuple(Path(request.folder.absolute(), PARTIAL, stem + one) for one in suffixes)
             outputs = tuple(f"{folder}/{stem}{one}" for one in suffixes)
-            draft = Part(stem, tools[name], work, batch_size, Target(()), (), made, outputs)
+            options = request.ncu if name == "ncu" else request.nsys
+            draft = Part(
+                stem, tools[name], work, batch_size, Target(()), (), made, outputs, options
+            )
             parts.append(
                 _ncu(request, draft, compute_capability) if name == "ncu" else _nsys(request, draft)
             )
@@ -284,7 +287,7 @@ def _ncu(request: Request, draft: Part, compute_capability: str | None) -> Part:
         output=draft.made[0],
         compute_capability=compute_capability,
     )
-    return draft._replace(target=target, argv=argv, ncu=options)
+    return draft._replace(target=target, argv=argv, options=options)
 
 
 def _nsys(request: Request, draft: Part) -> Part:

@@ -43,7 +43,7 @@ class Tables(NamedTuple):
     row_counts
         Rows of each file, by its name.
     notes
-        What a person must know, one sentence each.
+        What a person must know of traces and of what was joined, one sentence each.
     """
 
     row_counts: dict[str, int]
@@ -100,10 +100,9 @@ def _tables(
         with warnings.catch_warnings():
             # They are in the results too.
             warnings.simplefilter("ignore", PeaksWarning)
-            labels, swept = classify(report), sweep(report)
-        notes += [*report.warnings, *labels.warnings, *swept.notes]
+            labels, swept = classify(report).labels, sweep(report)
         yield "launches", report.launches
-        yield "labels", labels.labels
+        yield "labels", labels
         yield "sweep", swept.rows
         yield "sweep_trends", swept.trends
         yield "sweep_steps", swept.steps

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nsightlens._version import __version__
 from nsightlens.errors import OutputError, ProgramNotFoundError
 from nsightlens.harness.execute import attempt
-from nsightlens.harness.failures import OF_EVERY_TOOL, failure_of, lacks_launches
+from nsightlens.harness.failures import OF_EVERY_TOOL, diagnosis_of, told
 from nsightlens.harness.host import host_facts
 from nsightlens.harness.look import ranges_seen
 from nsightlens.harness.manifest import RunManifest, record_of, tool_facts
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nsightlens.errors import ProfilingError
+    from nsightlens.harness.diagnosis import Diagnosis
     from nsightlens.harness.execute import Attempted
     from nsightlens.harness.host import Host
     from nsightlens.harness.manifest import PartRecord
@@ -254,7 +255,7 @@ class _Run:
         self._folder = folder
         self._host = host
         self._listener = listener
-        self._seen: dict[str, tuple[str, ...]] = {}
+        self._seen: dict[str, tuple[str, ...] | None] = {}
         self._last_s: float | None = None
         self.has_finished = False
         self.errors: list[ProfilingError] = []
@@ -301,8 +302,9 @@ class _Run:
             duration_s=round(attempted.ended.duration_s, 3),
             exit_code=attempted.ended.return_code,
         )
-        if not attempted.is_good:
-            return self._failed(part, ended, attempted)
+        diagnosis = diagnosis_of(part, attempted, self._host)
+        if diagnosis is not None:
+            return self._failed(part, ended, attempted, diagnosis)
         self._last_s = attempted.ended.duration_s
         outputs = tuple(
             folder.output(path, made) for path, made in zip(part.outputs, part.made, strict=True)
@@ -317,18 +319,15 @@ class _Run:
         self.has_finished = True
         return self._record(part)
 
-    def _failed(self, part: Part, ended: PartRecord, attempted: Attempted) -> PartRecord:
-        seen: tuple[str, ...] = ()
-        if lacks_launches(part, attempted):
+    def _failed(
+        self, part: Part, ended: PartRecord, attempted: Attempted, diagnosis: Diagnosis
+    ) -> PartRecord:
+        # A program that never came to CUDA has no launches to look at either.
+        has_connected = "==PROF== Connected" in attempted.stdout
+        if diagnosis.cause == "no_kernels" and has_connected:
             seen = self._ranges(part)
-        error, failure = failure_of(
-            part,
-            attempted,
-            host=self._host,
-            log=self._folder.log(part.part_id),
-            ranges_seen=seen,
-            request=self._request,
-        )
+            diagnosis = diagnosis_of(part, attempted, self._host, seen) or diagnosis
+        error, failure = told(diagnosis, part=part, log=self._folder.log(part.part_id))
         record = replace(ended, state="failed", failure=failure)
         self._keep(record)
         self.errors.append(error)
@@ -337,8 +336,8 @@ class _Run:
     def _keep(self, record: PartRecord) -> None:
         self._folder.write(self._folder.written.with_part(record))
 
-    def _ranges(self, part: Part) -> tuple[str, ...]:
-        """Return the NVTX ranges that the program opens, from its trace or a short look."""
+    def _ranges(self, part: Part) -> tuple[str, ...] | None:
+        """Return the NVTX ranges that the program opens; None where that could not be seen."""
         if part.work not in self._seen:
             self._seen[part.work] = ranges_seen(part, self._folder, self._request)
         return self._seen[part.work]

@@ -19,7 +19,7 @@ case "$*" in
 esac
 before=; out=
 for word; do
-  if [ "$before" = -o ]; then out=$word; fi
+  if [ "$before" = -o ] && [ -z "$out" ]; then out=$word; fi
   before=$word
 done
 echo "$*" >> "$folder/commands"

@@ -280,18 +280,58 @@ def test_options_that_a_tool_refuses_make_nothing(request_: Request) -> None:
     assert not request_.folder.exists()
 
 
+NOTHING = """\
+echo '==PROF== Connected to process 1 (/usr/bin/python)'
+case "$*" in
+*"--launch-count 100"*) ;;
+*) echo '==WARNING== No kernels were profiled.'; exit 0 ;;
+esac
+"""
+
+
 def test_a_filter_that_matches_nothing_costs_one_more_look(request_: Request, ncu: StandIn) -> None:
-    """The program runs once more for its first launches, without filters; for all parts once."""
-    ncu.does('case "$*" in *"--launch-count 100"*) ;; *) exit 0 ;; esac\n' + GOOD)
-    options = NcuOptions(nvtx_include=("nosuch/",))
+    """The program runs once more for its first launches, without filters, to see its ranges."""
+    ncu.does(NOTHING + GOOD)
+    options = NcuOptions(nvtx_include=("DecodStep1/",), kernel="regex:gemm")
     run = perform(replace(request_, work=PROGRAM, ncu=options))
-    assert len(run.errors) == 1
+    (error,) = run.errors
+    assert error.cause == "no_kernels"
+    assert "no range that was seen fits the NVTX filter 'DecodStep1/'" in str(error)
     filtered, look = ncu.commands()
-    assert "--nvtx-include nosuch/" in filtered
+    assert "--nvtx-include DecodStep1/" in filtered
     assert "--nvtx-include" not in look
-    assert look.endswith("--kill yes --metrics gpu__time_duration.sum decode --it") or (
-        "--kill yes" in look
+    assert "regex:gemm" not in look
+    assert look.endswith("--metrics gpu__time_duration.sum decode --it")
+
+
+def test_a_program_without_filters_is_not_looked_at(request_: Request, ncu: StandIn) -> None:
+    """There would be nothing to see."""
+    ncu.does(NOTHING)
+    (error,) = perform(replace(request_, work=PROGRAM)).errors
+    assert error.cause == "no_kernels"
+    assert len(ncu.commands()) == 1
+
+
+def test_what_every_part_would_meet_stops_the_run(request_: Request, ncu: StandIn) -> None:
+    """Nobody waits for the same refusal at every batch size; the rest is left to be done."""
+    ncu.does("echo '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'; exit 1")
+    run = perform(request_)
+    assert [error.cause for error in run.errors] == ["counters_not_permitted"]
+    assert run.skipped == ("ncu-batch-0008", "ncu-batch-0064")
+    assert _states(request_) == ["failed", "waiting", "waiting"]
+    assert _manifest(request_).parts[0].failure is not None
+
+
+def test_what_one_part_meets_does_not_stop_the_others(request_: Request, ncu: StandIn) -> None:
+    """Such as too little memory at one batch size."""
+    ncu.does(
+        'case "$*" in *batch_size=8*) '
+        "echo '==ERROR== An error was reported by the driver: out of memory'; exit 1 ;; esac\n"
+        + GOOD
     )
+    run = perform(request_)
+    assert [error.cause for error in run.errors] == ["replay_out_of_memory"]
+    assert _states(request_) == ["finished", "failed", "finished"]
 
 
 # --- While it lasts ---
