@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from nsightlens.comparison import Comparison, compare
     from nsightlens.errors import NsightLensError
     from nsightlens.joining import Joined, join
-    from nsightlens.readers import open_report, read_metrics
+    from nsightlens.readers import open_report, open_trace, read_metrics
     from nsightlens.report import Report
     from nsightlens.store import Dataset, open_dataset
     from nsightlens.sweeps import Sweep, sweep
     from nsightlens.sweeps.predict import predict
+    from nsightlens.trace import Trace
 
 __all__ = [
     "Classification",
@@ -55,6 +56,7 @@ __all__ = [
     "NsightLensError",
     "Report",
     "Sweep",
+    "Trace",
     "__version__",
     "classify",
     "compare",
@@ -62,6 +64,7 @@ __all__ = [
     "join",
     "open_dataset",
     "open_report",
+    "open_trace",
     "predict",
     "read_metrics",
     "sweep",
@@ -78,12 +81,14 @@ _HOME = {
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
     "Sweep": "nsightlens.sweeps",
+    "Trace": "nsightlens.trace",
     "classify": "nsightlens.analysis",
     "compare": "nsightlens.comparison",
     "explain": "nsightlens.analysis",
     "join": "nsightlens.joining",
     "open_dataset": "nsightlens.store",
     "open_report": "nsightlens.readers",
+    "open_trace": "nsightlens.readers",
     "predict": "nsightlens.sweeps.predict",
     "read_metrics": "nsightlens.readers",
     "sweep": "nsightlens.sweeps",

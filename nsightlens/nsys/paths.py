@@ -343,7 +343,9 @@ class RangesOpen:
         befores = texts.take(number_array(left, left >= 0))
         afters = parts.take(number_array(right, right >= 0))
         self._check(_size(befores) + _size(afters))
-        joined = pc.binary_join_element_wise(befores, afters, ";", null_handling="skip")
+        # Not with null_handling="skip", which loses rows in which both are null.
+        both = pc.binary_join_element_wise(befores, afters, ";")
+        joined = pc.coalesce(both, befores, afters)
         place = place.reshape(-1).astype(np.int64)
         return np.where((code < 0) & (part < 0), -1, place), joined
 

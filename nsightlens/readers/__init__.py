@@ -1,15 +1,16 @@
-"""A file becomes a Report.
+"""A file becomes a Report, or a Trace.
 
 `open_report` takes one path or many and returns one `Report`; `find_reports` turns what a user
 typed (files and folders) into paths. Formats are read by `nsightlens.ncurep` and its like; columns
-are derived by `nsightlens.metrics`.
+are derived by `nsightlens.metrics`. `open_trace` reads an export of Nsight Systems by means of
+`nsightlens.nsys`.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import NsightLensWarning, ReportNotFoundError, SalvageWarning
 from nsightlens.readers.each import read_each
@@ -24,8 +25,18 @@ if TYPE_CHECKING:
 
     from nsightlens.errors import NsightLensError
     from nsightlens.readers.read import OnError, Reader
+    from nsightlens.readers.trace import open_trace
 
-__all__ = ["find_reports", "open_each", "open_report", "read_metrics"]
+__all__ = ["find_reports", "open_each", "open_report", "open_trace", "read_metrics"]
+
+
+def __getattr__(name: str) -> Any:
+    # When first used: who reads reports needs no SQLite.
+    if name == "open_trace":
+        from nsightlens.readers.trace import open_trace  # noqa: PLC0415 - see above
+
+        return open_trace
+    raise AttributeError(f"module 'nsightlens.readers' has no attribute {name!r}")
 
 
 def open_report(
