@@ -37,6 +37,7 @@ class _Runs:
         self._mark = mark
         self._number = 0
         self.folder = profile.folder / "run-0"
+        self.words = profile.folder / "words"
         self.argv = [sys.executable, "-m", "nsightlens", "profile", *profile.options(TOOLS), *MODEL]
 
     def next_folder(self) -> None:
@@ -45,17 +46,20 @@ class _Runs:
 
     def begin(self) -> subprocess.Popen[bytes]:
         argv = [str(self.folder) if word == str(self._profile.run) else word for word in self.argv]
-        return subprocess.Popen(
-            argv,
-            env={**os.environ, "FAKE_MARK": self._mark},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with self.words.open("wb") as words:
+            return subprocess.Popen(
+                argv,
+                env={**os.environ, "FAKE_MARK": self._mark},
+                stdout=subprocess.DEVNULL,
+                stderr=words,
+            )
 
     def kill(self, process: subprocess.Popen[bytes], *, with_what_it_started: bool) -> bool:
         """Kill a run; return whether it was still running."""
         process.kill()
-        was_running = process.wait() == -signal.SIGKILL
+        code = process.wait()
+        was_running = code == -signal.SIGKILL
+        assert was_running or code == 0, self.words.read_text()
         if with_what_it_started:
             kill_all(self._mark)
         return was_running
@@ -63,7 +67,7 @@ class _Runs:
     def finish(self) -> None:
         """Let the run come to its end."""
         with self.begin() as process:
-            assert process.wait() == 0
+            assert process.wait() == 0, self.words.read_text()
 
     def finished(self) -> dict[str, tuple[int, bytes]]:
         """Return the finished outputs: when and with what they were written."""
