@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nsightlens.cli.arguments import Once, OneLineParser, name_of_file
+from nsightlens.cli.arguments import Once, OneLineParser, add_text, name_of_file
 from nsightlens.cli.exit_codes import SeveralErrors
 from nsightlens.cli.predict import batch_sizes, tokens
 from nsightlens.cli.profiler_options import (
@@ -22,8 +23,6 @@ from nsightlens.cli.terminal import Progress
 from nsightlens.errors import ProfilerOptionError
 
 if TYPE_CHECKING:
-    import argparse
-
     from nsightlens.harness.manifest import PartRecord
     from nsightlens.harness.options import NcuOptions, NsysOptions, Target
     from nsightlens.harness.plan import Decode, Request
@@ -71,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     _add_recipes(parser)
     add_profiler_options(parser)
+    add_text(parser, names=False)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -412,7 +412,7 @@ def _profile(args: argparse.Namespace, request: Request) -> int:
     if done.skipped:
         many = "part was" if len(done.skipped) == 1 else "parts were"
         say("note", f"{len(done.skipped)} {many} not begun, and would fail the same way")
-    code = 0 if args.no_tables else _show(done)
+    code = 0 if args.no_tables else _show(args, done)
     if done.errors:
         raise SeveralErrors(done.errors)
     return code
@@ -444,17 +444,17 @@ def _told(record: PartRecord) -> str:
     return ", ".join(words)
 
 
-def _show(done: ProfileRun) -> int:
+def _show(args: argparse.Namespace, done: ProfileRun) -> int:
     """Say what the reports say, as ``nsightlens sweep`` would of the folder."""
+    if done.traces:
+        trace = shlex.quote(str(done.traces[-1]))
+        say("note", f"to see what the time goes to: nsightlens timeline {trace}")
     if not done.reports:
-        if done.traces:
-            traces = shlex.quote(str(done.traces[0]))
-            say("note", f"to see what the time goes to: nsightlens timeline {traces}")
         return 0
     from nsightlens.cli import sweep
 
     parser = OneLineParser(prog="nsightlens sweep")
     sweep.add_arguments(parser)
-    args = parser.parse_args(["--no-progress", "--", str(done.folder / "reports")])
-    args.verbose = False
-    return sweep.run(args)
+    width = [] if args.width is None else ["--width", str(args.width)]
+    words = [*width, "--no-progress", "--", str(done.folder / "reports")]
+    return sweep.run(parser.parse_args(words, argparse.Namespace(verbose=False)))

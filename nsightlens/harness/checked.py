@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
-from nsightlens import readers
 from nsightlens.errors import NsightLensError
-from nsightlens.readers import open_report
+from nsightlens.readers import open_report, open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
-
-    from nsightlens.trace import Trace
 
 __all__ = ["Checked", "check_report", "check_trace", "ranges_of_report", "ranges_of_trace"]
 
@@ -83,7 +80,7 @@ def check_trace(path: Path) -> Checked:
     if not path.exists():
         return Checked(exists=False)
     try:
-        return Checked(exists=True, launch_count=len(_opened(path)))
+        return Checked(exists=True, launch_count=len(open_trace(path)))
     except NsightLensError as error:
         return Checked(exists=True, problem=str(error))
 
@@ -105,7 +102,7 @@ def ranges_of_report(path: Path) -> tuple[str, ...] | None:
 def ranges_of_trace(path: Path) -> tuple[str, ...] | None:
     """Return the NVTX ranges of a trace; see `ranges_of_report`."""
     try:
-        return _named(_opened(path).ranges)
+        return _named(open_trace(path).ranges)
     except (NsightLensError, OSError):
         return None
 
@@ -120,8 +117,3 @@ def _named(ranges: pa.Table) -> tuple[str, ...]:
         for row in rows
         if row["name"]
     )
-
-
-def _opened(path: Path) -> Trace:
-    trace: Trace = readers.open_trace(path)  # type: ignore[attr-defined,unused-ignore]
-    return trace

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from nsightlens import readers
 from nsightlens.analysis import classify
 from nsightlens.errors import PeaksWarning
 from nsightlens.files import write_bytes
 from nsightlens.joining import join
-from nsightlens.readers import open_report
+from nsightlens.readers import open_report, open_trace
 from nsightlens.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def make_tables(folder: Path, manifest: RunManifest) -> Tables:
     reports = _finished(manifest, "ncu")
     traces = [path for path in _finished(manifest, "nsys") if not path.endswith(".nsys-rep")]
     report = open_report([folder / path for path in reports]) if reports else None
-    opened = [readers.open_trace(folder / path) for path in traces]  # type: ignore[attr-defined,unused-ignore]
+    opened = [open_trace(folder / path) for path in traces]
     notes: list[str] = []
     row_counts = {}
     for name, table in _tables(report, opened, notes):
