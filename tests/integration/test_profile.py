@@ -55,7 +55,7 @@ def test_gives_the_sweep_table(profile: Profile, capsys: pytest.CaptureFixture[s
 
 def test_a_model_is_profiled_one_batch_size_at_a_time(profile: Profile) -> None:
     """Each is a part with a report of its own, and only its decode step is in it."""
-    done = profile(*MODEL, target=())
+    done = profile(*MODEL, "--no-tables", target=())
     assert done.code == 0, done.err
     assert [path.name for path in profile.reports()] == [
         "ncu-batch-0001.ncu-rep",
@@ -67,17 +67,6 @@ def test_a_model_is_profiled_one_batch_size_at_a_time(profile: Profile) -> None:
         assert all(f"phase=decode batch_size={batch} context=500" in each for each in paths)
 
 
-def test_asks_for_the_smallest_list_of_metrics(profile: Profile) -> None:
-    """Of the GPU that nvidia-smi names, in as few passes as that takes."""
-    profile(*MODEL, target=())
-    for words in profile.commands():
-        assert "--set" not in words
-        assert "--section" not in words
-        assert "fbpa__dram_read_bytes.sum" in words[words.index("--metrics") + 1].split(",")
-    passes = {int(each) for part in manifest(profile.run)["parts"] for each in part["pass_counts"]}
-    assert max(passes) < 12
-
-
 def test_only_annotated_steps_are_profiled_where_that_is_asked_for(profile: Profile) -> None:
     """What the program launches besides is left out."""
     lines = [
@@ -87,7 +76,7 @@ def test_only_annotated_steps_are_profiled_where_that_is_asked_for(profile: Prof
         f"runpy.run_path({TARGET[1]!r}, run_name='__main__')",
     ]
     target = program("; ".join(lines))
-    assert profile("--annotated-steps", target=target).code == 0
+    assert profile("--annotated-steps", "--no-tables", target=target).code == 0
     names = open_report(profile.reports()[0]).launches["kernel_name"].to_pylist()
     assert len(names) == 11
     assert "warm_up" not in names
@@ -106,8 +95,8 @@ def test_says_what_it_would_run(profile: Profile) -> None:
 
 
 def test_the_manifest_says_how_it_was_made(profile: Profile) -> None:
-    """The exact command line, versions, GPU, seed, and the variables that matter."""
-    profile(*MODEL, target=(), CUDA_VISIBLE_DEVICES="0", HF_TOKEN="secret")
+    """The exact command line, versions, GPU, seed, passes, and the variables that matter."""
+    profile(*MODEL, "--no-tables", target=(), CUDA_VISIBLE_DEVICES="0", HF_TOKEN="secret")
     content = manifest(profile.run)
     assert [part["argv"][1:] for part in content["parts"]] == profile.commands()
     assert content["tools"]["ncu"]["version"].startswith("2025.1.0")
@@ -115,43 +104,42 @@ def test_the_manifest_says_how_it_was_made(profile: Profile) -> None:
     assert content["environment"] == {"CUDA_VISIBLE_DEVICES": "0"}
     assert content["seed"] == 0
     assert "secret" not in (profile.run / "manifest.json").read_text()
+    # The smallest list of metrics of the GPU that nvidia-smi names, in as few passes as that takes.
+    for words in profile.commands():
+        assert "--set" not in words
+        assert "--section" not in words
+        assert "fbpa__dram_read_bytes.sum" in words[words.index("--metrics") + 1].split(",")
+    assert max(int(passes) for part in content["parts"] for passes in part["pass_counts"]) < 12
 
 
 # --- A run folder ---
 
 
-def test_a_finished_run_is_not_run_again(profile: Profile) -> None:
-    """The same command line has nothing to do, and gives the same answer."""
+def test_only_what_is_missing_is_run_again(profile: Profile) -> None:
+    """Nothing of a finished run; a report that somebody removed, and a batch size that is new."""
     first = profile(*MODEL, target=())
     before = contents(profile.run)
     again = profile(*MODEL, target=())
     assert (again.code, again.out) == (0, first.out)
     assert len(profile.commands()) == 2
-    assert contents(profile.run) == before
-
-
-def test_what_is_missing_is_made_again(profile: Profile) -> None:
-    """A report that somebody removed, and a batch size that is new; nothing else."""
-    profile(*MODEL, target=())
-    before = contents(profile.run)
     profile.reports()[0].unlink()
     assert profile(*MODEL, target=()).code == 0
     assert len(profile.commands()) == 3
     assert contents(profile.run) == before
     words = [*MODEL[:3], "1,8,64", *MODEL[4:]]
-    assert profile(*words, target=()).code == 0
+    assert profile(*words, "--no-tables", target=()).code == 0
     assert len(profile.commands()) == 4
     assert len(profile.reports()) == 3
 
 
 def test_another_run_does_not_go_into_the_same_folder(profile: Profile) -> None:
     """Other options are another run, and nothing of the first is lost without --force."""
-    profile(*MODEL, target=())
+    profile("--no-tables")
     kept = contents(profile.run)
-    done = profile(*MODEL, "--set", "full", target=())
+    done = profile("--no-tables", "--set", "full")
     assert done.code == OUTPUT
     assert contents(profile.run) == kept
-    assert profile(*MODEL, "--set", "full", "--force", target=()).code == 0
+    assert profile("--no-tables", "--set", "full", "--force").code == 0
     assert contents(profile.run) != kept
 
 
