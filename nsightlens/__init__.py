@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nsightlens.store import Dataset, open_dataset
     from nsightlens.sweeps import Sweep, sweep
     from nsightlens.sweeps.predict import predict
+    from nsightlens.timelines.timeline import Timeline, timeline
     from nsightlens.trace import Trace
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "NsightLensError",
     "Report",
     "Sweep",
+    "Timeline",
     "Trace",
     "__version__",
     "classify",
@@ -68,6 +70,7 @@ __all__ = [
     "predict",
     "read_metrics",
     "sweep",
+    "timeline",
 ]
 
 # Where each public name lives. They are imported when first used, so that the command line can
@@ -81,6 +84,7 @@ _HOME = {
     "NsightLensError": "nsightlens.errors",
     "Report": "nsightlens.report",
     "Sweep": "nsightlens.sweeps",
+    "Timeline": "nsightlens.timelines.timeline",
     "Trace": "nsightlens.trace",
     "classify": "nsightlens.analysis",
     "compare": "nsightlens.comparison",
@@ -92,6 +96,7 @@ _HOME = {
     "predict": "nsightlens.sweeps.predict",
     "read_metrics": "nsightlens.readers",
     "sweep": "nsightlens.sweeps",
+    "timeline": "nsightlens.timelines.timeline",
 }
 
 

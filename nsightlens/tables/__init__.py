@@ -11,6 +11,7 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
 - `nsightlens.tables.of_comparisons`: what `nsightlens.compare` says of two sides, and a gate.
 - `nsightlens.tables.of_joined`: launches of a report beside kernels of a trace.
+- `nsightlens.tables.of_timelines`: what `nsightlens.timeline` says of a trace.
 - `nsightlens.tables.of_traces`: what a trace of Nsight Systems holds.
 """
 
@@ -32,6 +33,14 @@ from nsightlens.tables.of_reports import (
     STALLS,
 )
 from nsightlens.tables.of_sweeps import SWEEP, SWEEP_STEPS, SWEEP_TRENDS
+from nsightlens.tables.of_timelines import (
+    TIMELINE_ADVICE,
+    TIMELINE_COPIES,
+    TIMELINE_FAMILIES,
+    TIMELINE_GAPS,
+    TIMELINE_RUNS,
+    TIMELINE_STEPS,
+)
 from nsightlens.tables.of_traces import (
     TRACE_API_CALLS,
     TRACE_COPIES,
@@ -70,6 +79,12 @@ __all__ = [
     "SWEEP",
     "SWEEP_STEPS",
     "SWEEP_TRENDS",
+    "TIMELINE_ADVICE",
+    "TIMELINE_COPIES",
+    "TIMELINE_FAMILIES",
+    "TIMELINE_GAPS",
+    "TIMELINE_RUNS",
+    "TIMELINE_STEPS",
     "TRACE_API_CALLS",
     "TRACE_COPIES",
     "TRACE_GPUS",

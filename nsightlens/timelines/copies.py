@@ -1,0 +1,92 @@
+"""What copies cost: by direction and kind of memory, and how much of it no kernel hides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsightlens import tables
+from nsightlens.arrays import known_numbers, number_array
+from nsightlens.timelines.activities import COPY, NO_VALUE, codes_of, whole_column
+from nsightlens.timelines.intervals import Intervals, covered_within, merged, without
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from nsightlens.timelines.activities import Activities
+    from nsightlens.trace import Trace
+
+__all__ = ["copies_table", "exposed"]
+
+_TEXTS = ("direction", "source_memory", "destination_memory")
+
+
+def exposed(activities: Activities) -> Intervals:
+    """Return the times with a copy and without anything else: no kernel, memset or graph."""
+    start, end = (activities.number[one] for one in ("start_ns", "end_ns"))
+    is_copy = activities.kind == COPY
+    return without(merged(start[is_copy], end[is_copy]), merged(start[~is_copy], end[~is_copy]))
+
+
+def copies_table(
+    trace: Trace,
+    activities: Activities,
+    step: NDArray[np.int64],
+    link_bytes_per_s: float | None,
+) -> pa.Table:
+    """Return a row per step, direction and kinds of memory.
+
+    Parameters
+    ----------
+    trace, activities
+        The trace, and what its devices did.
+    step
+        Step of each activity, -1 for none.
+    link_bytes_per_s
+        [B/s] Peak of the link between host and GPU, one way; None where not known.
+    """
+    at = np.flatnonzero(activities.kind == COPY)
+    row = activities.row[at]
+    texts = [codes_of(trace.copies, name) for name in _TEXTS]
+    keys = np.stack([step[at], *(code[row] for code, _ in texts)])
+    groups, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.reshape(-1)
+    count = groups.shape[1]
+    start, end = (activities.number[one][at] for one in ("start_ns", "end_ns"))
+    device = activities.number["device_id"][at]
+    size = whole_column(trace.copies, "copied_bytes")[row]
+    size = np.where(size == NO_VALUE, 0, size)
+    duration = np.bincount(group, end - start, minlength=count)
+    bytes_ = np.bincount(group, size, minlength=count)
+    exposed_ns = np.zeros(count, dtype=np.int64)
+    for one in np.unique(device).tolist():  # one turn per device
+        free = exposed(activities.only(activities.number["device_id"] == one))
+        for number in np.unique(group[device == one]).tolist():  # and per row of the table
+            mine = (group == number) & (device == one)
+            union = merged(start[mine], end[mine])
+            exposed_ns[number] += int(covered_within(free, union.start, union.end).sum())
+    with np.errstate(all="ignore"):
+        bandwidth = np.where(duration > 0, bytes_ / duration * 1e9, np.nan)
+        share = 100 * bandwidth / (np.nan if link_bytes_per_s is None else link_bytes_per_s)
+    crosses = np.array(
+        [one in {"host_to_device", "device_to_host"} for one in texts[0][1]], dtype=bool
+    )
+    return tables.table_of(
+        tables.schema_of(tables.TIMELINE_COPIES),
+        {
+            "step_id": number_array(np.maximum(groups[0], 0).astype(np.uint32), groups[0] >= 0),
+            **{
+                name: [known[one] for one in groups[1 + place].tolist()]
+                for place, (name, (_, known)) in enumerate(zip(_TEXTS, texts, strict=True))
+            },
+            "copy_count": np.bincount(group, minlength=count).astype(np.uint64),
+            "copied_bytes": bytes_.astype(np.uint64),
+            "duration_ns": duration.astype(np.int64),
+            "exposed_ns": exposed_ns,
+            "bandwidth_bytes_per_s": known_numbers(bandwidth),
+            "link_peak_pct": known_numbers(np.where(crosses[groups[1]], share, np.nan)),
+        },
+        count,
+    )
