@@ -18,6 +18,7 @@ from nsightlens.render.comparison_schema import (
     gate_parts_schema,
     gate_row_schema,
 )
+from nsightlens.render.doctor_schema import doctor_parts_schema, doctor_row
 from nsightlens.render.envelope import ENVELOPE_VERSION
 from nsightlens.render.explanation_row import explanation_schema
 from nsightlens.render.prediction import prediction_schema
@@ -69,6 +70,7 @@ SCHEMAS = {
         "one row per family and batch size, with trends, steps and a verdict: `nsightlens sweep "
         "--format json`, `nsightlens predict --format json`"
     ),
+    "doctor": "one row per check, with what is installed: `nsightlens doctor --format json`",
 }
 """Name of each schema and what it describes."""
 
@@ -127,6 +129,7 @@ def schema_document(name: str) -> dict[str, Any]:
         "sweep": sweep_parts_schema,
         "compare": comparison_parts_schema,
         "gate": gate_parts_schema,
+        "doctor": doctor_parts_schema,
     }
     beside_rows = parts[name](_of_column) if name in parts else {}
     return {
@@ -157,7 +160,7 @@ def _sources(name: str) -> dict[str, Any]:
         source = _source()
         source["properties"]["prediction"] = prediction_schema()
         return source
-    if name == "devices":
+    if name in {"devices", "doctor"}:
         return object_of({"tool": {"const": "nsightlens"}, "tool_version": TEXT})
     return _source()
 
@@ -218,6 +221,7 @@ def _row(name: str) -> dict[str, Any]:
         "step-label": step_label_row,
         "step-label-check": step_measure_row,
         "devices": device_row,
+        "doctor": doctor_row,
     }
     return rows[name]()
 
