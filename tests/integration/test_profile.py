@@ -166,3 +166,33 @@ def _until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+# --- Both tools ---
+
+
+def test_both_tools_are_joined(profile: Profile) -> None:
+    """Every launch under ncu has its kernel under nsys, and each duration says whose it is."""
+    done = profile(*MODEL, target=(), tools="both")
+    assert done.code == 0, done.err
+    joined = contents(profile.run)["joined.parquet"]
+    assert len(joined) == 22
+    assert all(row["matched_by"] == "step" for row in joined)
+    assert all(row["ncu_duration_ns"] and row["nsys_duration_ns"] for row in joined)
+    assert {row["batch_size"] for row in joined} == {1, 8}
+    names = {path.name for path in (profile.run / "traces").iterdir()}
+    assert names == {
+        f"nsys-batch-{batch}{suffix}"
+        for batch in ("0001", "0008")
+        for suffix in (".nsys-rep", ".sqlite")
+    }
+
+
+def test_a_trace_alone_needs_no_counters(profile: Profile) -> None:
+    """``--tools nsys`` starts no ncu, and the next run may add it."""
+    done = profile(tools="nsys", FAKE_NCU_FAIL="permission")
+    assert done.code == 0, done.err
+    assert profile.commands() == []
+    assert len(contents(profile.run)["trace_kernels.parquet"]) == 22
+    assert profile(tools="both").code == 0
+    assert len(profile.reports()) == 1

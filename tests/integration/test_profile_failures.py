@@ -165,3 +165,26 @@ def test_a_version_that_is_too_old_for_an_option_gets_a_command_line_of_its_age(
     done = profile("--no-tables", target=ONE, FAKE_NCU_VERSION="2022.3.0.0 (build 31729285)")
     assert done.code == 0, done.err
     assert "--disable-extra-suffixes" not in profile.commands()[0]
+
+
+# --- nsys ---
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        ("silent", "report_missing"),
+        ("newer", "report_newer_than_tool"),
+        ("no_kernels", "no_cuda_events"),
+        ("target", "target_failed"),
+    ],
+)
+def test_a_failure_of_a_trace_is_told_and_costs_no_report(
+    profile: Profile, kind: str, cause: str
+) -> None:
+    """What ncu measured is kept."""
+    done = profile(target=ONE, tools="both", FAKE_NSYS_FAIL=kind)
+    assert done.code == PROFILING
+    assert _causes(profile) == {"nsys-program": cause, "ncu-program": None}
+    assert len(profile.reports()) == 1
+    assert not list((profile.run / "traces").iterdir())

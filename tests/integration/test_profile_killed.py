@@ -15,11 +15,12 @@ from support.command import CommandLine
 from support.profiled import Profile, contents, kill_all, manifest, processes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-MODEL = ("--model", "opt-1.3b", "--batch-sizes", "1,8", "--context", "500", "--layers", "1")
-TOOLS = "ncu"
+IS_EXHAUSTIVE = bool(os.environ.get("NSIGHTLENS_EXHAUSTIVE"))
+BATCH_SIZES = "1,8" if IS_EXHAUSTIVE else "8"
+MODEL = ("--model", "opt-1.3b", "--batch-sizes", BATCH_SIZES, "--context", "500", "--layers", "1")
 
 
 @pytest.fixture
@@ -32,13 +33,13 @@ def profile(
 class _Runs:
     """Runs of the same command line, each into a folder of its own until it is whole."""
 
-    def __init__(self, profile: Profile, mark: str) -> None:
+    def __init__(self, profile: Profile, mark: str, tools: str) -> None:
         self._profile = profile
         self._mark = mark
         self._number = 0
         self.folder = profile.folder / "run-0"
         self.words = profile.folder / "words"
-        self.argv = [sys.executable, "-m", "nsightlens", "profile", *profile.options(TOOLS), *MODEL]
+        self.argv = [sys.executable, "-m", "nsightlens", "profile", *profile.options(tools), *MODEL]
 
     def next_folder(self) -> None:
         self._number += 1
@@ -83,9 +84,9 @@ class _Runs:
 
 
 @pytest.fixture
-def runs(profile: Profile) -> Iterator[_Runs]:
+def runs(profile: Profile) -> Iterator[Callable[[str], _Runs]]:
     mark = f"killed-{os.getpid()}"
-    yield _Runs(profile, mark)
+    yield lambda tools: _Runs(profile, mark, tools)
     kill_all(mark)
 
 
@@ -123,16 +124,19 @@ def _check_kept(before: dict[str, Any], after: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(runs: _Runs) -> None:
+def test_a_killed_run_goes_on_and_ends_as_an_undisturbed_one(runs: Callable[[str], _Runs]) -> None:
     """With and without what it had started. NSIGHTLENS_EXHAUSTIVE=1 kills 30 times."""
-    times = 30 if os.environ.get("NSIGHTLENS_EXHAUSTIVE") else 3
-    killed = _kill_at_random(runs, times, seed=3)
+    times = 30 if IS_EXHAUSTIVE else 3
+    killed = _kill_at_random(runs("both"), times, seed=3)
     assert killed >= times / 3
 
 
-def test_an_interrupted_run_ends_what_it_started(runs: _Runs, profile: Profile) -> None:
+def test_an_interrupted_run_ends_what_it_started(
+    runs: Callable[[str], _Runs], profile: Profile
+) -> None:
     """Ctrl-C leaves no profiler and no target behind, and the folder for the next run."""
-    process = runs.begin()
+    run = runs("ncu")
+    process = run.begin()
     deadline = time.monotonic() + 60
     while not profile.commands():
         assert process.poll() is None
@@ -141,4 +145,6 @@ def test_an_interrupted_run_ends_what_it_started(runs: _Runs, profile: Profile) 
     process.send_signal(signal.SIGINT)
     assert process.wait() == 130
     assert not list(processes_of(f"killed-{os.getpid()}"))
-    assert runs.finished() == {}
+    assert run.finished() == {}
+    run.finish()
+    assert len(run.finished()) == len(BATCH_SIZES.split(","))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PYTHON_PATH = os.pathsep.join([str(FAKES / "models"), environment({})["PYTHONPATH"]])
 """With decode steps that need no torch in front of the real ones."""
 # What differs between two runs of the same thing: when, by which process, and how long it took.
-_OF_A_RUN = ("process_id", "report", "trace", "report_id", "global_pid", "run_id")
+_OF_A_RUN = ("process_id", "thread_id")
 
 
 class Profile:
@@ -95,7 +95,7 @@ def contents(run: Path) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for path in sorted((run / "reports").glob("*.ncu-rep")):
-        found[path.name] = _rows(open_report(path).launches)
+        found[path.name] = _rows(open_report(path).launches.drop_columns(["report"]))
     for path in sorted((run / "tables").glob("*.parquet")):
         found[path.name] = _rows(pq.read_table(path))
     return found
