@@ -161,7 +161,8 @@ class RunManifest:
     parts
         How far each has come, in the order in which they were planned.
     tables
-        Files of tables, each with its number of rows.
+        Files of tables of everything that is finished, each with its number of rows; empty where
+        they are still to be made.
     """
 
     run_id: str

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from nsightlens.analysis import classify
 from nsightlens.errors import PeaksWarning
 from nsightlens.files import write_bytes
+from nsightlens.harness.run_folder import TABLES
 from nsightlens.joining import join
 from nsightlens.readers import open_report, open_trace
 from nsightlens.sweeps import sweep
@@ -76,10 +77,9 @@ def make_tables(folder: Path, manifest: RunManifest) -> Tables:
         file = f"{name}{SUFFIX}"
         _write(folder / "tables" / file, _below(folder, table))
         row_counts[file] = table.num_rows
-    for path in (folder / "tables").glob(f"*{SUFFIX}"):
-        # Of a run that had more: such as a table of both tools, of which one is left.
-        if path.name in manifest.tables and path.name not in row_counts:
-            path.unlink()
+    for name in TABLES:
+        if f"{name}{SUFFIX}" not in row_counts:  # of a run that had more
+            (folder / "tables" / f"{name}{SUFFIX}").unlink(missing_ok=True)
     return Tables(row_counts, tuple(dict.fromkeys(notes)))
 
 

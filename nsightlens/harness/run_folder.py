@@ -36,11 +36,16 @@ if TYPE_CHECKING:
 
     from nsightlens.harness.manifest import PartRecord, RunManifest
 
-__all__ = ["FOLDERS", "RUN_VARIABLE", "RunFolder", "now", "opened"]
+__all__ = ["FOLDERS", "RUN_VARIABLE", "TABLES", "RunFolder", "now", "opened"]
 
 RUN_VARIABLE = "NSIGHTLENS_RUN"
 """Variable of every process below a run: its value is the id of the run."""
 FOLDERS = ("reports", "traces", "logs", "tables")
+TABLES = (
+    "launches", "labels", "sweep", "sweep_trends", "sweep_steps", "trace_kernels", "joined",
+    "joined_families",
+)  # fmt: skip
+"""Tables that a run makes."""
 _LOCK = ".lock"
 _OURS = {MANIFEST, _LOCK, PARTIAL, *FOLDERS}
 _BLOCK_BYTES = 1 << 20
@@ -146,7 +151,8 @@ class RunFolder:
         OutputError
             They could not be moved, or the manifest not be written.
         """
-        manifest = self.written.with_part(replace(record, state="checked"))
+        # The tables are those of fewer parts from now on.
+        manifest = replace(self.written, tables={}).with_part(replace(record, state="checked"))
         self.write(manifest)
         self._place(record)
         self.write(manifest.with_part(replace(record, state="finished")))
@@ -274,8 +280,7 @@ class RunFolder:
                 yield from (self.path / folder / name for folder in ("reports", "traces"))
             name = PurePosixPath(record.part_id).name
             yield from (self.log(name), self.log(name, of_target=True))
-        for table in manifest.tables:
-            yield self.path / "tables" / PurePosixPath(table).name
+        yield from (self.path / "tables" / f"{table}.parquet" for table in TABLES)
 
 
 def _again(record: PartRecord) -> PartRecord:

@@ -167,6 +167,19 @@ def test_tables_that_are_gone_are_made_again(request_: Request, ncu: StandIn) ->
     assert len(ncu.commands()) == 3
 
 
+def test_tables_of_fewer_parts_are_made_again(request_: Request, ncu: StandIn) -> None:
+    """Should a run be killed between its last part and the tables."""
+    request = replace(request_, makes_tables=True)
+    profile(replace(request, work=replace(MODEL, batch_sizes=(1,))))
+    assert _manifest(request).tables
+    profile(replace(request, makes_tables=False))
+    assert not _manifest(request).tables
+    run = profile(request)
+    assert len(ncu.commands()) == 3
+    labels = pq.read_table(request.folder / "tables" / "labels.parquet")
+    assert len(labels["report"].unique()) == len(run.reports) == 3
+
+
 def test_a_run_may_get_another_batch_size(request_: Request, ncu: StandIn) -> None:
     """What it had stays."""
     profile(request_)
