@@ -27,7 +27,7 @@ def _row(name: str, meaning: str) -> Column:
 _STEP = _row(
     "step_id", "row of timeline_steps, counted by the begin of the step; null outside of every step"
 )
-_GAP_CLASSES = ("launch", "host", "sync", "unknown")
+_GAP_CLASSES = ("launch", "host", "sync", "queued", "unknown")
 
 TIMELINE_STEPS: tuple[Column, ...] = (
     _STEP,
@@ -55,6 +55,11 @@ TIMELINE_STEPS: tuple[Column, ...] = (
     ),
     count("copy_count", "copies that it asked for"),
     whole("copy_exposed_ns", "time in the span with a copy and no kernel on the device", "ns"),
+    whole(
+        "kernel_alone_ns",
+        "time in the span with a kernel and no copy on the device: what could hide a copy",
+        "ns",
+    ),
     *(
         whole(f"idle_{one}_ns", meaning, "ns")
         for one, meaning in zip(
@@ -63,6 +68,7 @@ TIMELINE_STEPS: tuple[Column, ...] = (
                 "idle time of the class launch: see timeline_gaps",
                 "of the class host",
                 "of the class sync",
+                "of the class queued",
                 "of which the trace tells no cause",
             ),
             strict=True,
@@ -93,7 +99,11 @@ TIMELINE_COPIES: tuple[Column, ...] = (
     count("copy_count", "copies"),
     count("copied_bytes", "bytes that they moved", "B"),
     whole("duration_ns", "sum of their durations", "ns"),
-    whole("exposed_ns", "of their union, time with no kernel on the device", "ns"),
+    whole(
+        "exposed_ns",
+        "of it, time with no kernel on the device; copies that ran at once counted each",
+        "ns",
+    ),
     real("bandwidth_bytes_per_s", "B/s", "bytes over duration"),
     real(
         "link_peak_pct", "%", "bandwidth over the peak of the link that was given; null without one"
@@ -106,7 +116,7 @@ TIMELINE_GAPS: tuple[Column, ...] = (
     whole("start_ns", "end of what ran before", "ns"),
     whole("end_ns", "begin of what ran next", "ns"),
     whole("duration_ns", "length of the gap", "ns"),
-    category("cause", "launch, host, sync or unknown: see docs/timeline.md"),
+    category("cause", "launch, host, sync, queued or unknown: see docs/timeline.md"),
     category("next_kernel", "kernel that ended the gap; null for a copy or memset"),
 )
 

@@ -24,6 +24,9 @@ WORTH_PCT = 2.0
 """[%] Share of the wall time below which nothing is worth doing."""
 
 
+_OVERLAP = ("copy_exposed_ns", "kernel_alone_ns")
+
+
 class _Advice(NamedTuple):
     name: str
     saving_ns: float
@@ -72,9 +75,9 @@ def _graphs(runs: pa.Table) -> _Advice:
         reason = "no run of short kernels outside of a CUDA graph"
     else:
         reason = (
-            f"{kernels} short kernels in {mine.num_rows} runs wait {saving / 1e3:.1f} us for "
+            f"{kernels} short kernels in {mine.num_rows} runs wait {_said(saving)} for "
             f"launches between them; the kernels themselves take "
-            f"{_total(mine, 'kernel_duration_ns') / 1e3:.1f} us, of which a fusion might save "
+            f"{_said(_total(mine, 'kernel_duration_ns'))}, of which a fusion might save "
             "a part that a trace cannot tell"
         )
     return _Advice("cuda_graph", saving, reason)
@@ -86,21 +89,23 @@ def _idle(idle: pa.Table, is_by_device: bool) -> list[_Advice]:
         "fewer_syncs": ("idle_sync_ns", "the devices are idle after the host waited for them"),
         "host_work": (
             "idle_host_ns",
-            "the devices wait for a thread that is outside of CUDA calls",
+            "the devices wait for a thread that does something else than launch",
         ),
     }
     return [
-        _Advice(name, _total(idle, column), f"{text}: {_total(idle, column) / 1e3:.1f} us{where}")
+        _Advice(name, _total(idle, column), f"{text}: {_said(_total(idle, column))}{where}")
         for name, (column, text) in words.items()
     ]
 
 
 def _copies(steps: pa.Table, copies: pa.Table) -> list[_Advice]:
-    exposed_ns = _total(steps, "copy_exposed_ns")
+    exposed_ns, hiding_ns = _total(steps, "copy_exposed_ns"), _total(steps, "kernel_alone_ns")
     overlap = _Advice(
         "overlap_copies",
-        exposed_ns,
-        f"copies run for {exposed_ns / 1e3:.1f} us while no kernel does"
+        # Within a step: no more of a copy can be hidden than there are kernels to hide it.
+        float(np.minimum(*(number_column(steps, n) for n in _OVERLAP)).sum()),
+        f"copies run for {_said(exposed_ns)} while no kernel does, and kernels for "
+        f"{_said(hiding_ns)} while no copy does"
         if copies.num_rows
         else "no copies",
     )
@@ -130,11 +135,18 @@ def _copies(steps: pa.Table, copies: pa.Table) -> list[_Advice]:
         saving += min(gain, exposed)
     total = float(free[is_of["pageable"]].sum()) if mine.num_rows else 0.0
     reason = (
-        f"pageable copies run for {total / 1e3:.1f} us while no kernel does ({'; '.join(measured)})"
+        f"pageable copies run for {_said(total)} while no kernel does ({'; '.join(measured)})"
         if measured
         else "no pageable copies"
     )
     return [_Advice("pinned_memory", saving, reason), overlap]
+
+
+def _said(time_ns: float) -> str:
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if time_ns >= size:
+            return f"{time_ns / size:.3g} {unit}"
+    return f"{time_ns:.0f} ns"
 
 
 def _total(table: pa.Table, name: str) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nsightlens import tables
 from nsightlens.arrays import known_numbers, number_array
-from nsightlens.timelines.activities import COPY, NO_VALUE, codes_of, whole_column
+from nsightlens.timelines.activities import COPY, GRAPH, KERNEL, NO_VALUE, codes_of, whole_column
 from nsightlens.timelines.intervals import Intervals, covered_within, merged, without
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nsightlens.timelines.activities import Activities
     from nsightlens.trace import Trace
 
-__all__ = ["copies_table", "exposed"]
+__all__ = ["copies_table", "exposed", "not_hiding"]
 
 _TEXTS = ("direction", "source_memory", "destination_memory")
 
@@ -28,6 +28,14 @@ def exposed(activities: Activities) -> Intervals:
     start, end = (activities.number[one] for one in ("start_ns", "end_ns"))
     is_copy = activities.kind == COPY
     return without(merged(start[is_copy], end[is_copy]), merged(start[~is_copy], end[~is_copy]))
+
+
+def not_hiding(activities: Activities) -> Intervals:
+    """Return the times with a kernel or graph and without a copy: what could hide one."""
+    start, end = (activities.number[one] for one in ("start_ns", "end_ns"))
+    is_copy = activities.kind == COPY
+    hides = (activities.kind == KERNEL) | (activities.kind == GRAPH)
+    return without(merged(start[hides], end[hides]), merged(start[is_copy], end[is_copy]))
 
 
 def copies_table(
@@ -60,13 +68,12 @@ def copies_table(
     size = np.where(size == NO_VALUE, 0, size)
     duration = np.bincount(group, end - start, minlength=count)
     bytes_ = np.bincount(group, size, minlength=count)
-    exposed_ns = np.zeros(count, dtype=np.int64)
+    alone = np.zeros(len(at), dtype=np.int64)
     for one in np.unique(device).tolist():  # one turn per device
         free = exposed(activities.only(activities.number["device_id"] == one))
-        for number in np.unique(group[device == one]).tolist():  # and per row of the table
-            mine = (group == number) & (device == one)
-            union = merged(start[mine], end[mine])
-            exposed_ns[number] += int(covered_within(free, union.start, union.end).sum())
+        mine = device == one
+        alone[mine] = covered_within(free, start[mine], end[mine])
+    exposed_ns = np.bincount(group, alone, minlength=count).astype(np.int64)
     with np.errstate(all="ignore"):
         bandwidth = np.where(duration > 0, bytes_ / duration * 1e9, np.nan)
         share = 100 * bandwidth / (np.nan if link_bytes_per_s is None else link_bytes_per_s)

@@ -4,9 +4,11 @@ The cause of a gap follows from the call that asked for what ended it, and from 
 
 - ``sync``: the thread was waiting for the device when the gap began (in a synchronising call that
   began before the gap and returned within it), and made the call after that.
-- ``launch``: the call had begun when the gap began, or the thread spent at least half of the gap in
-  CUDA calls: the device waited for launches.
-- ``host``: the thread did something else than CUDA calls for most of the gap.
+- ``queued``: the call had returned before the gap began: the work was queued, and the device or
+  another stream kept it waiting. No launch would begin it sooner.
+- ``launch``: the call was running when the gap began, or the thread spent at least half of the gap
+  in calls that launch: the device waited for launches.
+- ``host``: the thread did something else for most of the gap, other CUDA calls included.
 - ``unknown``: the trace has no call for what ended the gap.
 """
 
@@ -20,6 +22,8 @@ from nsightlens.timelines.activities import NO_VALUE, codes_of, whole_column
 from nsightlens.timelines.intervals import covered_within, merged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nsightlens.timelines.activities import Activities
@@ -27,10 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CAUSES", "Gaps", "gaps_of"]
 
-CAUSES = ("launch", "host", "sync", "unknown")
-_LAUNCH, _HOST, _SYNC, _UNKNOWN = range(4)
+CAUSES = ("launch", "host", "sync", "queued", "unknown")
+_LAUNCH, _HOST, _SYNC, _QUEUED, _UNKNOWN = range(5)
 _SHARE_IN_CALLS = 0.5
-"""Of a gap that a thread spent in CUDA calls, from which on it waited for launches."""
+"""Of a gap that a thread spent in launching calls, from which on it waited for launches."""
+_LAUNCHING = ("Launch", "MemcpyAsync", "MemsetAsync", "Memcpy2DAsync", "HtoDAsync", "DtoHAsync")
 _WAITING = ("Synchronize",)
 _WAITING_COPIES = ("cudaMemcpy", "cudaMemcpy2D", "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol")
 
@@ -90,11 +95,11 @@ def _causes(trace: Trace, after: Activities, gaps: Gaps) -> NDArray[np.int64]:
     of_call = [whole_column(calls, one) for one in ("process_id", "thread_id")]
     begin, stop = (whole_column(calls, one) for one in ("start_ns", "end_ns"))
     is_timed = (begin != NO_VALUE) & (stop != NO_VALUE)
-    waits = _waits(trace) & is_timed
+    waits, launches = (_called(trace, one) & is_timed for one in (_is_waiting, _is_launching))
     for process, one in np.unique(np.stack(thread), axis=1).T.tolist():  # one turn per thread
         mine = np.flatnonzero((thread[0] == process) & (thread[1] == one) & (asked != NO_VALUE))
         theirs = (of_call[0] == process) & (of_call[1] == one)
-        union = merged(begin[theirs & is_timed], stop[theirs & is_timed])
+        union = merged(begin[theirs & launches], stop[theirs & launches])
         # Up to the call that ended the gap: while that runs, the device waits for it.
         in_calls[mine] = covered_within(union, gaps.start_ns[mine], gaps.end_ns[mine])
         ended = np.flatnonzero(theirs & waits)
@@ -103,19 +108,26 @@ def _causes(trace: Trace, after: Activities, gaps: Gaps) -> NDArray[np.int64]:
         last = np.append(ended, -1)[at]
         has_waited = (at >= 0) & (np.append(stop, NO_VALUE)[last] >= gaps.start_ns[mine])
         is_sync[mine] = has_waited & (np.append(begin, NO_VALUE)[last] <= gaps.start_ns[mine])
+    returned = after.number["api_end_ns"]
     is_launch = (asked <= gaps.start_ns) | (in_calls >= _SHARE_IN_CALLS * gaps.duration_ns)
     cause = np.where(is_launch, _LAUNCH, _HOST)
     cause = np.where(is_sync, _SYNC, cause)
+    cause = np.where((returned != NO_VALUE) & (returned <= gaps.start_ns), _QUEUED, cause)
     return np.where(asked == NO_VALUE, _UNKNOWN, cause).astype(np.int64)
 
 
-def _waits(trace: Trace) -> NDArray[np.bool_]:
-    """Return which calls wait for the device. Shape (calls,)."""
+def _called(trace: Trace, is_it: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Return which calls have a name of a kind. Shape (calls,)."""
     code, names = codes_of(trace.api_calls, "api_name")
-    known = [
-        name is not None
-        and (any(word in name for word in _WAITING) or name.partition("_")[0] in _WAITING_COPIES)
-        for name in names
-    ]
+    known = [name is not None and is_it(name) for name in names]
     found: NDArray[np.bool_] = np.array(known, dtype=bool)[code]
     return found
+
+
+def _is_waiting(name: str) -> bool:
+    # cudaMemcpy waits; cudaMemcpyAsync does not by its name, though a pageable one may.
+    return any(word in name for word in _WAITING) or name.partition("_")[0] in _WAITING_COPIES
+
+
+def _is_launching(name: str) -> bool:
+    return any(word in name for word in _LAUNCHING)

@@ -1,7 +1,8 @@
 """Runs of short kernels: what a CUDA graph could merge, and the idle time it could save at most.
 
 A run is a sequence of kernels of one step that follow one another on a stream, each shorter than a
-limit, none of them in a CUDA graph already. What could be saved is the idle time of the device
+limit, none of them in a CUDA graph already, with no copy on the stream and no wait of the host
+between them. What could be saved is the idle time of the device
 between them that waits for launches; the kernels themselves would take as long as before.
 """
 
@@ -54,16 +55,21 @@ def runs_table(
         [ns] A kernel that takes less is short.
     """
     number = activities.number
-    at = np.flatnonzero(activities.kind == KERNEL)
+    at = np.arange(len(activities))  # a copy on the stream ends a run too
     lane = [number[one][at] for one in ("process_id", "device_id", "context_id", "stream_id")]
     order = np.lexsort((number["start_ns"][at], *lane))
     at = at[order]
     start, end = number["start_ns"][at], number["end_ns"][at]
     is_short = (end - start < short_ns) & (number["graph_node_id"][at] == NO_VALUE)
+    is_short &= activities.kind[at] == KERNEL
+    # No graph holds a synchronisation of the host.
+    after_sync = np.zeros(len(activities), dtype=bool)
+    after_sync[gaps.after[gaps.cause == CAUSES.index("sync")]] = True
     is_first = np.ones(len(at), dtype=bool)
     for values in (*(one[order] for one in lane), step[at], is_short):
         is_first[1:] &= values[1:] == values[:-1]
     is_first[1:] = ~is_first[1:]
+    is_first |= after_sync[at]
     run = np.cumsum(is_first) - 1
     count = int(run[-1]) + 1 if len(run) else 0
     first = np.flatnonzero(is_first)
@@ -79,7 +85,7 @@ def runs_table(
     keep = np.flatnonzero(is_short[first] & (size >= FEWEST)) if count else np.zeros(0, dtype=int)
     keep = keep[np.argsort(start[first][keep], kind="stable")]
     code, names = codes_of(trace.kernels, "kernel")
-    code = code[activities.row[at]]
+    code = np.where(activities.kind[at] == KERNEL, np.append(code, 0)[_row_of(activities, at)], 0)
     of_step = step[at][first][keep]
     return tables.table_of(
         tables.schema_of(tables.TIMELINE_RUNS),
@@ -97,6 +103,11 @@ def runs_table(
         },
         len(keep),
     )
+
+
+def _row_of(activities: Activities, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row in the table of kernels; -1 for what is none."""
+    return np.where(activities.kind[at] == KERNEL, activities.row[at], -1)
 
 
 def _known(values: NDArray[np.int64]) -> pa.Array:

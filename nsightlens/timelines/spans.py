@@ -10,7 +10,7 @@ import pyarrow as pa
 from nsightlens import tables
 from nsightlens.arrays import known_numbers, number_array
 from nsightlens.timelines.activities import COPY, KERNEL, NO_VALUE, codes_of
-from nsightlens.timelines.copies import exposed
+from nsightlens.timelines.copies import exposed, not_hiding
 from nsightlens.timelines.gaps import CAUSES
 from nsightlens.timelines.intervals import covered_within, merged
 
@@ -137,6 +137,9 @@ def _rows(
         "kernel_duration_ns": np.bincount(of, duration, minlength=count).astype(np.int64),
         "copy_count": np.bincount(step[is_copy], minlength=count).astype(np.uint64),
         "copy_exposed_ns": exposed_ns,
+        "kernel_alone_ns": covered_within(
+            not_hiding(activities.only(mine)), spans.start_ns, spans.end_ns
+        ),
         **{f"idle_{one}_ns": idle[place] for place, one in enumerate(CAUSES)},
         "launch_latency_median_ns": _percentile(latency, of, count, 50),
         "launch_latency_p90_ns": _percentile(latency, of, count, 90),

@@ -211,7 +211,9 @@ def test_gaps_are_the_idle_time_between_activities(pair: tuple[Timeline, Asked])
         assert all(row["end_ns"] - row["start_ns"] == row["duration_ns"] > 0 for row in mine)
     for row, devices in _rows(pair):
         if len(devices) == 1:
-            causes = sum(row[f"idle_{one}_ns"] for one in ("launch", "host", "sync", "unknown"))
+            causes = sum(
+                row[f"idle_{one}_ns"] for one in ("launch", "host", "sync", "queued", "unknown")
+            )
             known = sum(g["duration_ns"] for g in gaps if g["device_id"] == devices[0])
             assert causes == known
 
