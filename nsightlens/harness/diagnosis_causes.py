@@ -133,9 +133,7 @@ def _may_have_dcgm(_: Attempt, host: Host) -> bool:
 
 _DEBIAN = ("ubuntu", "debian", "mint", "pop!_os")
 _RED_HAT = ("red hat", "fedora", "centos", "rocky", "alma", "amazon linux", "oracle linux", "suse")
-_DRIVER_OPTION = (
-    f"As root on the machine itself, write the line '{MODULE_OPTION}' into {MODULE_FILE}"
-)
+_DRIVER_OPTION = f"On the machine itself: `echo '{MODULE_OPTION}' | sudo tee {MODULE_FILE}`"
 _DRIVER_CHECK = (
     "afterwards, `grep RmProfilingAdminOnly /proc/driver/nvidia/params` says 0, and everybody may "
     "profile"
@@ -213,18 +211,18 @@ CAUSES: dict[str, Cause] = {
                 lambda _, host: host.scheduler == "slurm",
             ),
             Remedy(
-                f"{_DRIVER_OPTION}, run `sudo update-initramfs -u` and reboot; {_DRIVER_CHECK}.",
+                f"{_DRIVER_OPTION}, `sudo update-initramfs -u`, and reboot; {_DRIVER_CHECK}.",
                 "Debian, Ubuntu and their like, not in a container",
                 _on_bare(_has_system(*_DEBIAN)),
             ),
             Remedy(
-                f"{_DRIVER_OPTION}, run `sudo dracut --force` and reboot; {_DRIVER_CHECK}.",
+                f"{_DRIVER_OPTION}, `sudo dracut --force`, and reboot; {_DRIVER_CHECK}.",
                 "RHEL, Fedora, SUSE, Amazon Linux and their like, not in a container",
                 _on_bare(_has_system(*_RED_HAT)),
             ),
             Remedy(
-                f"{_DRIVER_OPTION}, have its initial RAM disk made anew (`update-initramfs -u` on "
-                f"Debian and Ubuntu, `dracut --force` on RHEL and Fedora) and reboot; "
+                f"{_DRIVER_OPTION}, make the initial RAM disk anew (`sudo update-initramfs -u` on "
+                f"Debian and Ubuntu, `sudo dracut --force` on RHEL and Fedora), and reboot; "
                 f"{_DRIVER_CHECK}, in containers too.",
                 "any other Linux, and for the machine below a container",
                 _has_other_system,
