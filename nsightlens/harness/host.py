@@ -104,7 +104,8 @@ class Host:
             return True
         if self.counters_are_restricted is None or self.is_administrator is None:
             return None
-        return None if "CAP_PERFMON" in (self.capabilities or ()) else False
+        has_perfmon = "CAP_PERFMON" in (self.capabilities or ())
+        return None if has_perfmon and not self.has_own_user_namespace else False
 
     @property
     def has_mig(self) -> bool:
