@@ -33,8 +33,8 @@ FORMATS = ("table", "json", "csv", "markdown")
 SHORT_US = 20.0
 MOST_ROWS = 12
 LINKS_GB_PER_S = {"pcie3": 15.75, "pcie4": 31.5, "pcie5": 63.0, "nvlink-c2c": 450.0}
-"""[GB/s] Raw rate one way: 16 lanes of 8, 16 or 32 GT/s less their line code (128b/130b); of the link
-between the CPU and GPU of a Grace Hopper, half of the 900 GB/s that are published."""
+"""[GB/s] Raw rate one way: 16 lanes of 8, 16 or 32 GT/s less their line code (128b/130b); of the
+link between the CPU and GPU of a Grace Hopper, half of the 900 GB/s that are published."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,11 +118,10 @@ def _pieces(args: argparse.Namespace, result: Timeline) -> Iterable[str]:
         from nsightlens.render.rows import plain_rows
 
         return csv_pieces(result.steps.column_names, plain_rows(result.steps))
-    from nsightlens.render import timeline as render
-
     if form == "json":
         from nsightlens.render.envelope import envelope_pieces
         from nsightlens.render.rows import plain_rows
+        from nsightlens.render.timeline_data import timeline_parts
 
         source: dict[str, Any] = {
             "tool": "nsightlens",
@@ -134,8 +133,10 @@ def _pieces(args: argparse.Namespace, result: Timeline) -> Iterable[str]:
             },
         }
         return envelope_pieces(
-            "nsightlens.timeline", source, plain_rows(result.steps), render.timeline_parts(result)
+            "nsightlens.timeline", source, plain_rows(result.steps), timeline_parts(result)
         )
+    from nsightlens.render import timeline as render
+
     if form == "markdown":
         return [render.timeline_markdown(result, args.top or MOST_ROWS)]
     style = chosen_style(args)

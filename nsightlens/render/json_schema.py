@@ -38,9 +38,10 @@ from nsightlens.render.row_schemas import (
 )
 from nsightlens.render.step_label_rows import step_label_row, step_measure_row
 from nsightlens.render.sweep_data import sweep_parts_schema
+from nsightlens.render.timeline_data import timeline_parts_schema, timeline_row, timeline_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from nsightlens.tables import Column
 
@@ -69,6 +70,9 @@ SCHEMAS = {
     "sweep": (
         "one row per family and batch size, with trends, steps and a verdict: `nsightlens sweep "
         "--format json`, `nsightlens predict --format json`"
+    ),
+    "timeline": (
+        "one row per step, with kernels, copies and gaps: `nsightlens timeline --format json`"
     ),
     "doctor": "one row per check, with what is installed: `nsightlens doctor --format json`",
 }
@@ -130,6 +134,7 @@ def schema_document(name: str) -> dict[str, Any]:
         "compare": comparison_parts_schema,
         "gate": gate_parts_schema,
         "doctor": doctor_parts_schema,
+        "timeline": timeline_parts_schema,
     }
     beside_rows = parts[name](_of_column) if name in parts else {}
     return {
@@ -160,6 +165,8 @@ def _sources(name: str) -> dict[str, Any]:
         source = _source()
         source["properties"]["prediction"] = prediction_schema()
         return source
+    if name == "timeline":
+        return timeline_source()
     if name in {"devices", "doctor"}:
         return object_of({"tool": {"const": "nsightlens"}, "tool_version": TEXT})
     return _source()
@@ -208,7 +215,7 @@ def _row(name: str) -> dict[str, Any]:
 
         columns = tables.SWEEP if name == "sweep" else tables.LABELS
         return object_of({column.name: _of_column(column) for column in columns})
-    rows = {
+    rows: dict[str, Callable[[], dict[str, Any]]] = {
         "compare": lambda: comparison_row_schema(_of_column),
         "gate": lambda: gate_row_schema(_of_column),
         "explain": lambda: explanation_schema(_of_column),
@@ -222,6 +229,7 @@ def _row(name: str) -> dict[str, Any]:
         "step-label-check": step_measure_row,
         "devices": device_row,
         "doctor": doctor_row,
+        "timeline": lambda: timeline_row(_of_column),
     }
     return rows[name]()
 

@@ -1,4 +1,4 @@
-"""A timeline as text, as Markdown and as plain Python values for JSON; the JSON Schema of them."""
+"""A timeline as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -8,23 +8,15 @@ from nsightlens.render import numbers
 from nsightlens.render.grid import GridColumn, indented
 from nsightlens.render.markdown import markdown_table
 from nsightlens.render.metric_table import table_lines
-from nsightlens.render.rows import plain_rows
 from nsightlens.units import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nsightlens.render.style import Style
-    from nsightlens.tables import Column
     from nsightlens.timelines import Timeline
 
-__all__ = [
-    "timeline_lines",
-    "timeline_markdown",
-    "timeline_parts",
-    "timeline_parts_schema",
-    "timeline_row",
-]
+__all__ = ["timeline_lines", "timeline_markdown"]
 
 MOST_ROWS = 12
 """Rows of steps, families and copies that the text shows of each."""
@@ -35,77 +27,6 @@ _TITLES = {
     "pinned_memory": "pinned memory",
     "overlap_copies": "overlap of copies",
 }
-_PARTS = ("families", "copies", "gaps", "runs", "advice")
-_MOST_GAPS = 100
-"""Longest gaps that the JSON lists; a trace may have a million."""
-
-
-def timeline_parts(timeline: Timeline) -> dict[str, Any]:
-    """Return what stands beside the rows of the schema ``nsightlens.timeline``.
-
-    Parameters
-    ----------
-    timeline
-        A result of `nsightlens.timeline`. Of its gaps the longest hundred are listed.
-    """
-    parts: dict[str, Any] = {"notes": list(timeline.notes), "gap_count": timeline.gaps.num_rows}
-    for name in _PARTS:
-        table = getattr(timeline, name)
-        parts[name] = list(plain_rows(table.slice(0, _MOST_GAPS) if name == "gaps" else table))
-    return parts
-
-
-def timeline_parts_schema(of_column: Callable[[Column], dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema of each part that `timeline_parts` returns.
-
-    Parameters
-    ----------
-    of_column
-        Makes the schema of a value of an Arrow column.
-    """
-    # Arrow is loaded only where a schema is made, not where a published one is shown.
-    from nsightlens import tables  # noqa: PLC0415
-
-    columns = {
-        "families": tables.TIMELINE_FAMILIES,
-        "copies": tables.TIMELINE_COPIES,
-        "gaps": tables.TIMELINE_GAPS,
-        "runs": tables.TIMELINE_RUNS,
-        "advice": tables.TIMELINE_ADVICE,
-    }
-    return {
-        "notes": {
-            "description": "what a person must know, one sentence each",
-            "type": "array",
-            "items": {"type": "string"},
-        },
-        "gap_count": {
-            "description": "gaps of the trace, of which the longest are listed",
-            "type": "integer",
-            "minimum": 0,
-        },
-        **{
-            name: {"type": "array", "items": _object(of, of_column)} for name, of in columns.items()
-        },
-    }
-
-
-def timeline_row(of_column: Callable[[Column], dict[str, Any]]) -> dict[str, Any]:
-    """Return the schema of a row of steps."""
-    from nsightlens import tables  # noqa: PLC0415
-
-    return _object(tables.TIMELINE_STEPS, of_column)
-
-
-def _object(
-    columns: Sequence[Column], of_column: Callable[[Column], dict[str, Any]]
-) -> dict[str, Any]:
-    names = [column.name for column in columns]
-    return {
-        "type": "object",
-        "required": names,
-        "properties": {column.name: of_column(column) for column in columns},
-    }
 
 
 def timeline_lines(timeline: Timeline, style: Style, top: int = MOST_ROWS) -> Iterator[str]:

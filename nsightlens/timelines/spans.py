@@ -109,6 +109,9 @@ def _rows(
         (asked == NO_VALUE) | (called == NO_VALUE), np.nan, called.astype(float) - asked
     )
     idle = _idle_by_cause(spans, gaps, device)
+    if device is None and len(np.unique(number["device_id"])) > 1:
+        # Together the devices are idle only where each of them is: no one cause explains that.
+        idle = [np.full(count, None) for _ in CAUSES]
     has_host = ranges.start_ns != NO_VALUE
     open_end = ranges.end_ns == np.iinfo(np.int64).max
     with np.errstate(all="ignore"):
@@ -148,15 +151,8 @@ def _rows(
 
 
 def _idle_by_cause(spans: Spans, gaps: Gaps, device: int | None) -> list[NDArray[np.int64]]:
-    """Return the idle time within each span, by cause; of several devices only what all share.
-
-    Shape (causes, s).
-    """
-    devices = np.unique(gaps.device_id).tolist()
-    chosen = devices if device is None else [device]
-    if device is None and len(devices) > 1:
-        # Together the devices are idle only where each of them is: no one cause explains that.
-        return [np.full(len(spans.start_ns), None) for _ in CAUSES]
+    """Return the idle time within each span, by cause. Shape (causes, s)."""
+    chosen = np.unique(gaps.device_id) if device is None else np.array([device])
     found = []
     for cause in range(len(CAUSES)):
         mine = np.isin(gaps.device_id, chosen) & (gaps.cause == cause)
