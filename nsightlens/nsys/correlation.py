@@ -42,7 +42,7 @@ def calls_of(
     found = np.full(len(process), -1, dtype=np.int64)
     if not len(rows) or not len(process):
         return found
-    processes = np.unique(call_process[rows])
+    processes = np.unique(call_process)
     if len(processes) == 1:
         process = np.where(process == NONE, processes[0], process)
     # Numbers of processes and ids make one key; ids that are too large for that are ranked.

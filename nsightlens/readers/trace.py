@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nsightlens.readers.trace_events import Activities
     from nsightlens.readers.trace_host import Calls
 
-__all__ = ["open_trace"]
+__all__ = ["open_trace", "trace_of_export"]
 
 
 def open_trace(
@@ -78,10 +78,10 @@ def open_trace(
     """
     shown = shown_path(os.fspath(path))
     with opened(path, nsys=nsys, exported_to=exported_to) as export:
-        return _trace(export, shown)
+        return trace_of_export(export, shown)
 
 
-def _trace(export: Export, shown: str) -> Trace:
+def trace_of_export(export: Export, shown: str) -> Trace:
     """Return what an export holds."""
     notes: list[str] = []
     strings, known = Strings(export), known_of(export)

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nsightlens.nsys.raw import assembled
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from nsightlens.nsys.raw import Kind
 
     Form = Literal["sqlite", "arrowdir", "parquetdir"]
     Age = Literal["2021", "2022", "2025", "2026"]
@@ -30,6 +34,7 @@ __all__ = [
     "Gpu",
     "GraphLaunch",
     "Kernel",
+    "MadeExport",
     "Memset",
     "Range",
     "Sample",
@@ -277,6 +282,39 @@ def write_tables(tables: Mapping[str, pa.Table], path: Path, *, form: Form = "sq
             with pa.ipc.new_stream(path / f"{name}.arrow", table.schema) as stream:
                 stream.write_table(table)
     return path
+
+
+class MadeExport:
+    """Tables as an export that lies in no file; see `nsightlens.nsys.raw.Export`."""
+
+    form = "made"
+    shown = "made"
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        self.table_names = frozenset(tables)
+        self._tables = tables
+
+    def columns_of(self, table: str) -> tuple[str, ...]:
+        """Return the columns of a table."""
+        return tuple(self._tables[table].column_names) if table in self._tables else ()
+
+    def read(self, table: str, wanted: Mapping[str, Kind]) -> pa.Table:
+        """Return columns of a table."""
+        count = len(self._tables[table]) if table in self._tables else 0
+        has = self.columns_of(table)
+        pieces = {
+            name: [_encoded(self._tables[table][name].combine_chunks().cast(_PLAIN[kind]))]
+            for name, kind in wanted.items()
+            if name in has and count
+        }
+        return assembled(wanted, pieces, count)
+
+
+_PLAIN = {"whole": pa.int64(), "real": pa.float64(), "text": pa.string()}
+
+
+def _encoded(column: pa.Array) -> pa.Array:
+    return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 
 def _create(file: sqlite3.Connection, name: str, table: pa.Table) -> None:
