@@ -186,10 +186,7 @@ def test_a_target_that_prints_the_name_of_an_error_fools_nobody(text: str) -> No
         "==ERROR== Profiling failed because a\r\ndriver resource was unavailable.\r\n",
         "step 3 ...==ERROR== Profiling failed because a driver resource was unavailable.\n",
         "\x1b[31m==ERROR== Profiling failed because a driver resource was unavailable.\x1b[0m\n",
-        (
-            '==PROF== Profiling "gemm" - 0: 0%==ERROR== Profiling failed because a driver resource was '
-            "unavailable.\n"
-        ),
+        "==PROF== X: 0%==ERROR== Profiling failed because a driver\nresource was unavailable.\n",
         "0%\r50%\r==ERROR== Profiling failed because a driver resource was unavailable.",
     ],
 )
