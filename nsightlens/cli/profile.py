@@ -39,7 +39,7 @@ of how they were made. The same command goes on with what an interrupted run has
 left undone. In the end it says what `nsightlens sweep` says of the reports."""
 EPILOG = """\
 examples:
-  nsightlens profile --model opt-1.3b --batch-sizes 1,2,4,...,512 --context 500 -o run/
+  nsightlens profile --model opt-1.3b --batch-sizes 1:512 --context 500 -o run/
   nsightlens profile -o run/ --range decode -- python my_decode.py
   nsightlens profile -o run/ --recipe vllm-decode --dry-run -- python my_vllm.py
   nsightlens profile --list-recipes"""
