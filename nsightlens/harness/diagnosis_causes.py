@@ -448,7 +448,7 @@ CAUSES: dict[str, Cause] = {
             ),
             Remedy(
                 "Compare with `nvidia-smi`: if that does not list the GPU, no CUDA program can "
-                "run here, and `nsightlens doctor` says why.",
+                "run here.",
             ),
         ),
         would_recur=True,

@@ -135,7 +135,17 @@ def libcuda_of(root: Path, variables: Mapping[str, str]) -> Path | None:
             if folder and _is_file(Path(folder, name)):
                 return Path(folder, name)
     places = (folder / "libcuda.so.1" for folder in _library_folders(root))
-    return next((place for place in places if _is_file(place)), None)
+    return next((one for one in (*_cached(root), *places) if _is_file(one)), None)
+
+
+def _cached(root: Path) -> list[Path]:
+    """Return where the loader's own cache has the library; its strings are enough."""
+    try:
+        data = (root / "etc/ld.so.cache").read_bytes()
+    except OSError:
+        return []
+    found = re.findall(rb"/([^\x00]*/libcuda\.so\.1)\x00", data)
+    return [root / name.decode("utf-8", "surrogateescape") for name in found]
 
 
 def _library_folders(root: Path) -> Iterator[Path]:

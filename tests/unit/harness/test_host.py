@@ -194,6 +194,19 @@ def test_folders_of_the_loader_are_looked_into(tmp_path: Path) -> None:
     assert host_facts(root=root, environment=NO_VARIABLES).libcuda == str(library)
 
 
+def test_the_cache_of_the_loader_is_looked_into(tmp_path: Path) -> None:
+    """It knows every folder that the loader does."""
+    root = host_root(tmp_path)
+    library = root / "opt/driver/libcuda.so.1"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(bytes(2_000_000))
+    cache = (
+        b"glibc-ld.so.cache1.1\x02\x00libz.so.1\x00/lib/libz.so.1\x00/opt/driver/libcuda.so.1\x00"
+    )
+    (root / "etc/ld.so.cache").write_bytes(cache)
+    assert host_facts(root=root, environment=NO_VARIABLES).libcuda == str(library)
+
+
 def test_hardware_without_a_driver_is_seen(tmp_path: Path) -> None:
     """A GPU of NVIDIA's on the bus; its sound device alone is none."""
     gpu = {"vendor": "0x10de\n", "class": "0x030200\n"}
