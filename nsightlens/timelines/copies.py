@@ -8,7 +8,15 @@ import numpy as np
 
 from nsightlens import tables
 from nsightlens.arrays import known_numbers, number_array
-from nsightlens.timelines.activities import COPY, GRAPH, KERNEL, NO_VALUE, codes_of, whole_column
+from nsightlens.timelines.activities import (
+    COPY,
+    GRAPH,
+    KERNEL,
+    NO_VALUE,
+    codes_of,
+    distinct,
+    whole_column,
+)
 from nsightlens.timelines.intervals import Intervals, covered_within, merged, without
 
 if TYPE_CHECKING:
@@ -58,10 +66,10 @@ def copies_table(
     at = np.flatnonzero(activities.kind == COPY)
     row = activities.row[at]
     texts = [codes_of(trace.copies, name) for name in _TEXTS]
-    keys = np.stack([step[at], *(code[row] for code, _ in texts)])
-    groups, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.reshape(-1)
-    count = groups.shape[1]
+    keys = [step[at], *(code[row] for code, _ in texts)]
+    rows, group = distinct(*keys)
+    count = len(rows)
+    groups = np.array(rows, dtype=np.int64).reshape(count, len(keys)).T
     start, end = (activities.number[one][at] for one in ("start_ns", "end_ns"))
     device = activities.number["device_id"][at]
     size = whole_column(trace.copies, "copied_bytes")[row]
@@ -69,7 +77,7 @@ def copies_table(
     duration = np.bincount(group, end - start, minlength=count)
     bytes_ = np.bincount(group, size, minlength=count)
     alone = np.zeros(len(at), dtype=np.int64)
-    for one in np.unique(device).tolist():  # one turn per device
+    for (one,) in distinct(device)[0]:  # one turn per device
         free = exposed(activities.only(activities.number["device_id"] == one))
         mine = device == one
         alone[mine] = covered_within(free, start[mine], end[mine])

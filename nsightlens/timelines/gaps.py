@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nsightlens.timelines.activities import NO_VALUE, codes_of, whole_column
+from nsightlens.timelines.activities import NO_VALUE, codes_of, distinct, whole_column
 from nsightlens.timelines.intervals import covered_within, merged
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def gaps_of(trace: Trace, activities: Activities) -> Gaps:
     number = activities.number
     device, start, end = (number[one] for one in ("device_id", "start_ns", "end_ns"))
     found: list[list[NDArray[np.int64]]] = []
-    for one in np.unique(device).tolist():  # one turn per device
-        rows = np.flatnonzero(device == one)
+    devices, of_device = distinct(device)
+    for place, (one,) in enumerate(devices):  # one turn per device
+        rows = np.flatnonzero(of_device == place)
         rows = rows[np.argsort(start[rows], kind="stable")]
         reach = np.maximum.accumulate(end[rows])
         at = np.flatnonzero(start[rows][1:] > reach[:-1])
@@ -96,8 +97,9 @@ def _causes(trace: Trace, after: Activities, gaps: Gaps) -> NDArray[np.int64]:
     begin, stop = (whole_column(calls, one) for one in ("start_ns", "end_ns"))
     is_timed = (begin != NO_VALUE) & (stop != NO_VALUE)
     waits, launches = (_called(trace, one) & is_timed for one in (_is_waiting, _is_launching))
-    for process, one in np.unique(np.stack(thread), axis=1).T.tolist():  # one turn per thread
-        mine = np.flatnonzero((thread[0] == process) & (thread[1] == one) & (asked != NO_VALUE))
+    threads, of_thread = distinct(*thread)
+    for place, (process, one) in enumerate(threads):  # one turn per thread
+        mine = np.flatnonzero((of_thread == place) & (asked != NO_VALUE))
         theirs = (of_call[0] == process) & (of_call[1] == one)
         union = merged(begin[theirs & launches], stop[theirs & launches])
         # Up to the call that ended the gap: while that runs, the device waits for it.

@@ -82,7 +82,8 @@ def without(union: Intervals, other: Intervals) -> Intervals:
     >>> left.start.tolist(), left.end.tolist()
     ([0, 5], [2, 9])
     """
-    cut = np.unique(np.concatenate([union.start, union.end, other.start, other.end]))
+    # Stable: of runs that are sorted already, which it merges.
+    cut = np.sort(np.concatenate([union.start, union.end, other.start, other.end]), kind="stable")
     start, end = cut[:-1], cut[1:]
     keep = (covered_within(union, start, end) > 0) & (covered_within(other, start, end) == 0)
     return merged(start[keep], end[keep])

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from nsightlens import tables
 from nsightlens.arrays import known_numbers, number_array
-from nsightlens.timelines.activities import COPY, KERNEL, NO_VALUE, codes_of
+from nsightlens.timelines.activities import COPY, KERNEL, NO_VALUE, codes_of, distinct
 from nsightlens.timelines.copies import exposed, not_hiding
 from nsightlens.timelines.gaps import CAUSES
 from nsightlens.timelines.intervals import covered_within, merged
@@ -62,7 +62,7 @@ def steps_table(
     gaps: Gaps,
 ) -> pa.Table:
     """Return a row per step, and where there are several devices a row per step and device."""
-    devices = np.unique(activities.number["device_id"]).tolist()
+    devices = [one for (one,) in distinct(activities.number["device_id"])[0]]
     parts = [_rows(activities, step, ranges, spans, gaps, device=None)]
     if len(devices) > 1:
         parts += [_rows(activities, step, ranges, spans, gaps, device=one) for one in devices]
@@ -109,7 +109,7 @@ def _rows(
         (asked == NO_VALUE) | (called == NO_VALUE), np.nan, called.astype(float) - asked
     )
     idle = _idle_by_cause(spans, gaps, device)
-    if device is None and len(np.unique(number["device_id"])) > 1:
+    if device is None and len(distinct(number["device_id"])[0]) > 1:
         # Together the devices are idle only where each of them is: no one cause explains that.
         idle = [np.full(count, None) for _ in CAUSES]
     has_host = ranges.start_ns != NO_VALUE
@@ -182,10 +182,9 @@ def families_table(trace: Trace, activities: Activities, step: NDArray[np.int64]
     at = np.flatnonzero(activities.kind == KERNEL)
     code, names = codes_of(trace.kernels, "family")
     duration = (activities.number["end_ns"] - activities.number["start_ns"])[at]
-    keys = np.stack([step[at], code[activities.row[at]]])
-    groups, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.reshape(-1)
-    count = groups.shape[1]
+    rows, group = distinct(step[at], code[activities.row[at]])
+    count = len(rows)
+    groups = np.array(rows, dtype=np.int64).reshape(count, 2).T
     total = np.bincount(group, duration, minlength=count)
     _, of_step = np.unique(groups[0], return_inverse=True)
     of_step = of_step.reshape(-1)

@@ -14,7 +14,7 @@ from nsightlens.errors import FilterError
 from nsightlens.patterns import expression_of, quoted
 from nsightlens.steps import read_label
 from nsightlens.steps.model import DEFAULT_DOMAIN, LAUNCH_PHASES
-from nsightlens.timelines.activities import NO_VALUE, codes_of, whole_column
+from nsightlens.timelines.activities import NO_VALUE, codes_of, distinct, whole_column
 
 if TYPE_CHECKING:
     import re
@@ -72,12 +72,12 @@ def step_ranges(trace: Trace, steps_from: str | None = None) -> StepRanges:
     domain, domains = codes_of(ranges, "domain")
     kind, kinds = codes_of(ranges, "kind")
     expression = _expression(steps_from)
-    pairs, code = np.unique(np.stack([domain, name]), axis=1, return_inverse=True)
+    pairs, code = distinct(domain, name)
     known = [
-        _read(names[n], domains[d], expression) for d, n in pairs.T.tolist()
+        _read(names[n], domains[d], expression) for d, n in pairs
     ]  # one turn per distinct text
     is_step = np.array([one is not None for one in known], dtype=bool)
-    keep = is_step[code.reshape(-1)] if len(code.reshape(-1)) else np.zeros(0, dtype=bool)
+    keep = is_step[code] if len(code) else np.zeros(0, dtype=bool)
     of_kind = np.array([one in {_PUSH_POP, _START_END} for one in kinds], dtype=bool)
     keep &= of_kind[kind]
     start, end = (whole_column(ranges, one) for one in ("start_ns", "end_ns"))
@@ -96,7 +96,7 @@ def step_ranges(trace: Trace, steps_from: str | None = None) -> StepRanges:
     outer = order[~_is_inside(start[order], end[order], process[order], thread[order])]
     outer = outer[np.argsort(start[outer], kind="stable")]
     text = [names[one] or "" for one in name[at][outer].tolist()]
-    labels = [known[one] or {} for one in code.reshape(-1)[at][outer].tolist()]
+    labels = [known[one] or {} for one in code[at][outer].tolist()]
     return StepRanges(start[outer], end[outer], process[outer], thread[outer], text, labels)
 
 
@@ -185,11 +185,11 @@ def _lanes(
     own: list[NDArray[np.int64]], theirs: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return one number per pair of process and thread; -1 for those that have no step."""
-    both = np.stack([np.concatenate(pair) for pair in zip(own, theirs, strict=True)])
-    _, code = np.unique(both, axis=1, return_inverse=True)
-    code = code.reshape(-1).astype(np.int64)
+    lanes, code = distinct(*(np.concatenate(pair) for pair in zip(own, theirs, strict=True)))
     count = len(own[0])
-    return code[:count], np.where(np.isin(code[count:], code[:count]), code[count:], -1)
+    is_own = np.zeros(len(lanes), dtype=bool)
+    is_own[code[:count]] = True
+    return code[:count], np.where(is_own[code[count:]], code[count:], -1)
 
 
 def _last_before(
@@ -202,11 +202,9 @@ def _last_before(
 
     Rows are sorted by lane and start.
     """
-    # One sorted axis for both: ranks of the times, within each lane.
-    every = np.concatenate([start, time])
-    rank = np.searchsorted(np.unique(every), every)
-    width = int(rank.max(initial=0)) + 1
-    key = lane * width + rank[: len(start)]
-    at = np.searchsorted(key, wanted_lane * width + rank[len(start) :], side="right") - 1
-    is_same = (at >= 0) & (np.append(lane, -2)[at] == wanted_lane)
-    return np.where(is_same, at, -1).astype(np.int64)
+    found = np.full(len(time), -1, dtype=np.int64)
+    for (one,) in distinct(lane)[0]:  # one turn per thread that has steps
+        mine, theirs = np.flatnonzero(lane == one), np.flatnonzero(wanted_lane == one)
+        at = np.searchsorted(start[mine], time[theirs], side="right") - 1
+        found[theirs] = np.where(at >= 0, np.append(mine, -1)[at], -1)
+    return found
