@@ -73,7 +73,8 @@ if ! "$python" -c "$needed" 2> /dev/null; then
   if [[ -x $work/.venv/bin/python ]]; then python=$work/.venv/bin/python; fi
 fi
 # No installation: the checkout itself, so that nothing has to be built.
-export PYTHONPATH=$repository${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$repository
+cd "$work" || exit 2
 nsightlens() { "$python" -m nsightlens "$@"; }
 export python
 export -f nsightlens
@@ -84,7 +85,8 @@ profilers=()
 if [[ -n ${NCU:-} ]]; then profilers+=(--ncu "$NCU"); fi
 if [[ -n ${NSYS:-} && ${NSYS:-} != none ]]; then profilers+=(--nsys "$NSYS"); fi
 
-ask_doctor() { nsightlens doctor -f json "$@" > "$work/doctor.json"; }
+# What does not work is in the answer; the stage fails only where there is none.
+ask_doctor() { nsightlens doctor -f json "$@" > "$work/doctor.json" || (($? == 1)); }
 export work
 export -f ask_doctor
 stage doctor 60 bash -c 'ask_doctor "$@"' doctor "${profilers[@]}"
@@ -109,20 +111,29 @@ fi
 
 # --- What it says ---
 
+# Decode steps alone, without names of hosts and users, so that they can be shared.
+keep_reports() {
+  local model=$1 report part
+  shift
+  for report in "$@"; do
+    part=$(basename "$report" .ncu-rep)
+    nsightlens slice "$report" --nvtx '*step v1*' -o "$work/$part.ncu-rep" --force || return
+    nsightlens redact "$work/$part.ncu-rep" -o "$work/reports/$model-$part.ncu-rep" || return
+    rm "$work/$part.ncu-rep"
+  done
+  sed "s|$work|.|g" "$work/runs/$model/manifest.json" > "$work/reports/$model.manifest.json"
+}
+export -f keep_reports
+
 shopt -s nullglob
 for model in $MODELS; do
   reports=("$work/runs/$model"/reports/*.ncu-rep)
   if ((${#reports[@]} == 0)); then continue; fi
   stage "sweep-$model" 30 "$python" -m nsightlens sweep --width 120 "${reports[@]}"
-  for report in "${reports[@]}"; do
-    part=$(basename "$report" .ncu-rep)
-    stage "slice-$model-$part" 20 "$python" -m nsightlens slice "$report" \
-      --nvtx '*step v1*' -o "$work/reports/$model-$part.ncu-rep" --force
-  done
-  cp "$work/runs/$model/manifest.json" "$work/reports/$model.manifest.json" 2> /dev/null
+  stage "reports-$model" 60 bash -c 'keep_reports "$@"' reports "$model" "${reports[@]}"
 done
 
-"$python" scripts/gpu_check.py "$work" > "$out/summary.txt" 2> "$work/logs/summary.log"
+"$python" "$repository/scripts/gpu_check.py" "$work" > "$out/summary.txt" 2> "$work/logs/summary.log"
 status=$?
 cat "$out/summary.txt" "$work/logs/summary.log"
 for file in summary.json doctor.json ceilings.toml; do

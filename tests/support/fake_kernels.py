@@ -26,12 +26,13 @@ _QUERY_TILE = 64
 _KINDS = (
     ("norm", r"norm"),
     ("rope", r"rope|rotary"),
-    ("kv_cache", r"kv_?cache|cache_write|append"),
-    ("softmax", r"softmax|merge|combine|sample|argmax|topk|router_select"),
-    ("attention", r"attn$|attention$|sdpa|flash|attention_(scores|values|qk|pv)"),
-    ("gemm", r"proj|fc\d|lm_head|gemm|gemv|linear|mlp_|expert|router|up$|down$|gate|matmul|head$"),
-    ("activation", r"relu|silu|gelu|act"),
+    ("kv_cache", r"cache"),
+    ("softmax", r"softmax|sampl|argmax|topk"),
     ("add", r"residual|add|bias"),
+    ("other", r"mul$|merge|split|concat|gather|quantise|embedding|scale|copy"),
+    ("attention", r"attn$|attention$|sdpa|flash"),
+    ("gemm", r"proj|fc\d|head|gemm|gemv|linear|expert|rout|up|down|gate|matmul|absorb|attention_"),
+    ("activation", r"relu|silu|gelu|act"),
 )
 
 
