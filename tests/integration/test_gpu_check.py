@@ -67,7 +67,7 @@ def test_every_stage_is_run_and_every_check_made(tmp_path: Path) -> None:
 
 def test_a_stage_that_fails_does_not_stop_the_next(tmp_path: Path) -> None:
     """Without counters there is a summary that says so."""
-    code, text, summary = _run(tmp_path, FAKE_NCU_FAIL="permission", NSYS="none")
+    code, text, summary = _run(tmp_path, BATCH_SIZES="8", FAKE_NCU_FAIL="permission", NSYS="none")
     assert code == 1
     assert "ERR_NVGPUCTRPERM" in text
     statuses = {stage["stage"]: stage["exit_status"] for stage in summary["stages"]}
