@@ -215,17 +215,30 @@ class RangesOpen:
         text_of, texts = self._stack_texts(innermost[is_nested])
         code = np.full(len(stack), -1, dtype=np.int64)
         code[is_nested] = text_of[innermost[is_nested]]
-        crossed = dict[str, int]()
-        for at, ranges in stacks.open_in_crossed(stack, before, time):
-            if ranges:
-                self.is_cut |= len(ranges) > DEEPEST
-                names = [self._name(one) for one in self._rows[ranges[:DEEPEST]].tolist()]
-                prefix = self._prefix(self._stack_of, int(stack[at]))
-                text = prefix + "/".join(names)
-                code[at] = len(texts) + crossed.setdefault(text, len(crossed))
-        texts = pa.concat_arrays([texts, pa.array(list(crossed), pa.string())])
+        crossed, of_crossed = self._crossed_texts(stack, before, time)
+        is_crossed = is_open & ~is_nested
+        code[is_crossed] = of_crossed[is_crossed] + len(texts)
+        texts = pa.concat_arrays([texts, crossed])
         rows = np.where(is_open, self._rows[innermost], -1) if len(self._rows) else innermost
         return rows, _Coded(code, texts)
+
+    def _crossed_texts(
+        self, stack: Numbers, before: Numbers, time: Numbers
+    ) -> tuple[pa.StringArray, Numbers]:
+        """Return the texts of stacks that do not nest, and their positions, one by one."""
+        names, code = self._ranges.names, self._ranges.name[self._rows]
+        known: dict[tuple[int, ...], int] = {}
+        found = np.full(len(stack), -1, dtype=np.int64)
+        for at, ranges in self._stacks.open_in_crossed(stack, before, time):
+            if ranges:
+                self.is_cut |= len(ranges) > DEEPEST
+                key = (int(stack[at]), *code[ranges[:DEEPEST]].tolist())
+                found[at] = known.setdefault(key, len(known))
+        texts = [
+            self._prefix(self._stack_of, group) + "/".join(names[one].as_py() for one in key)
+            for group, *key in known
+        ]
+        return pa.array(texts, pa.string()), found
 
     def _stack_texts(self, innermost: Numbers) -> tuple[Numbers, pa.StringArray]:
         """Return for ranges of stacks, and those around them, the position of their text."""
@@ -277,9 +290,6 @@ class RangesOpen:
             owner = int(self._ranges.process[row])
         name = self._ranges.domains.get((owner, domain))
         return "" if name is None else f"{name}@"
-
-    def _name(self, row: int) -> str:
-        return str(self._ranges.names[int(self._ranges.name[row])])
 
     # --- start/end ranges ---
 
