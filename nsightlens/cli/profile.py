@@ -34,9 +34,10 @@ __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 HELP = "profile decode steps under ncu and nsys, and label what they ran"
 DESCRIPTION = """\
 Runs decode steps of a model with random weights, or any program, under ncu,
-nsys or both, and keeps reports, logs and tables in a run folder, with a manifest
-of how they were made. The same command goes on with what an interrupted run has
-left undone. In the end it says what `nsightlens sweep` says of the reports."""
+nsys or both, and keeps reports, logs and tables in a run folder, with a
+manifest of how they were made. The same command goes on with what an
+interrupted run has left undone. In the end it says what `nsightlens sweep` says
+of the reports."""
 EPILOG = """\
 examples:
   nsightlens profile --model opt-1.3b --batch-sizes 1:512 --context 500 -o run/
