@@ -64,6 +64,8 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python scripts/make_reference.py
+	$(BIN)/python scripts/make_engines_page.py
+	$(BIN)/python scripts/make_failures_page.py
 
 examples: $(VENV)/.test
 	@set -e; for script in examples/*.py; do echo "== $$script"; $(BIN)/python $$script > /dev/null; done

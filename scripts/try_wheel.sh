@@ -32,6 +32,13 @@ try() {
   nsightlens predict --model llama-3-8b --device "H100 SXM5 80GB" --batch-sizes 1,8 --context 500 > predict.txt
   nsightlens step-label "execute_context_0(0)_generation_8(8)" > step.txt
   nsightlens export "$example" -o dataset
+  # The harness comes along: what it would run, and the program that it runs without PyTorch.
+  nsightlens profile --model opt-1.3b --batch-sizes 1,8 --context 500 -o run --dry-run > commands.txt
+  [[ $(<commands.txt) == *"kernels_under_test.decode"* ]] || { echo "profile plans nothing"; exit 1; }
+  code=0; python -m kernels_under_test.decode --model opt-1.3b --batch-sizes 1 --context 8 2> decode.txt || code=$?
+  [[ $code == 4 && $(<decode.txt) == *"nsightlens[torch]"* ]] || { echo "decode without torch: $code"; cat decode.txt; exit 1; }
+  code=0; nsightlens doctor > doctor.txt || code=$?
+  [[ $code == 0 || $code == 1 ]] || { echo "doctor ended with $code"; exit 1; }
   python - <<'PY'
 import sys
 
