@@ -42,7 +42,9 @@ def calls_of(
     found = np.full(len(process), -1, dtype=np.int64)
     if not len(rows) or not len(process):
         return found
-    processes = np.unique(call_process)
+    # Most traces have one process, which needs no sorting to be seen.
+    is_one = call_process.min() == call_process.max()
+    processes = call_process[:1] if is_one else np.unique(call_process)
     if len(processes) == 1:
         process = np.where(process == NONE, processes[0], process)
     # Numbers of processes and ids make one key; ids that are too large for that are ranked.

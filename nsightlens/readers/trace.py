@@ -118,7 +118,7 @@ def trace_of_export(export: Export, shown: str) -> Trace:
 
 def _asked(calls: Calls, is_open: RangesOpen, activities: dict[str, Activities]) -> Asked:
     """Return what is known of the calls that asked for activities."""
-    rows = rows_of(list(activities.values()))
+    rows = rows_of(list(activities.values()), len(calls.thread))
     moments = Moments(
         calls.thread[rows], calls.process[rows], numbers(column_of(calls.table, "start_ns"))[rows]
     )

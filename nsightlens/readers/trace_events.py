@@ -369,7 +369,9 @@ def _copy_columns(raw: pa.Table, meanings: Mapping[str, Mapping[int, str]]) -> d
     }
 
 
-def rows_of(activities: Sequence[Activities]) -> Numbers:
+def rows_of(activities: Sequence[Activities], call_count: int) -> Numbers:
     """Return the rows of all calls that asked for something, ascending."""
-    every = [one.call[one.call >= 0] for one in activities]
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *every]))
+    has_asked = np.zeros(call_count, dtype=bool)
+    for one in activities:
+        has_asked[one.call[one.call >= 0]] = True
+    return np.flatnonzero(has_asked)
