@@ -264,7 +264,7 @@ def _request(args: argparse.Namespace) -> Request:
 
 
 def _decode(args: argparse.Namespace) -> Decode:
-    from nsightlens.harness.plan import Decode
+    from nsightlens.harness.plan import OWN_MODELS, Decode
     from nsightlens.models import read_model
 
     for given, what in (
@@ -277,7 +277,8 @@ def _decode(args: argparse.Namespace) -> Decode:
     for name in ("batch_sizes", "context"):
         if getattr(args, name) is None:
             raise ProfilerOptionError(f"--model needs {_option(name)}: add it.")
-    read_model(args.model)  # a slip in its name shall cost nothing
+    if args.model not in OWN_MODELS:
+        read_model(args.model)  # a slip in its name shall cost nothing
     more = [
         word
         for name in _PASSED

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Work = Literal["batch", "program"]
 
-__all__ = ["TOOLS", "Decode", "Part", "Request", "parts_of", "tools_of"]
+__all__ = ["OWN_MODELS", "TOOLS", "Decode", "Part", "Request", "parts_of", "tools_of"]
 
 TOOLS: tuple[ToolName, ...] = ("nsys", "ncu")
 """In the order in which they run: a trace is soon made, and tells of ranges and steps."""
@@ -36,6 +36,13 @@ _PLACES: dict[ToolName, tuple[str, str]] = {
     "nsys": ("traces", ".nsys-rep"),
 }
 EXPORT_SUFFIX = ".sqlite"
+
+
+OWN_MODELS = (
+    "tiny-opt", "tiny-llama", "tiny-mistral", "tiny-qwen2", "tiny-qwen3", "tiny-mla",
+    "tiny-mla-query-rank", "tiny-moe", "tiny-qwen-moe", "small-mla", "small-moe",
+)  # fmt: skip
+"""Models that `kernels_under_test` has beside those of `nsightlens.models`."""
 
 
 @dataclass(frozen=True)
