@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernels_under_test import models
-
 from nsightlens.harness.plan import OWN_MODELS
 from nsightlens.models import read_model
 
