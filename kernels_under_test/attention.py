@@ -80,20 +80,20 @@ class Attention:
         return norm(place.op, name, rows, place.weights.norm[name], self.facts.norm_epsilon)
 
     def _read(self, place: Place, name: str, part: int) -> Any:
-        """Return the keys or values that any query sees, or all pages for who reads them."""
+        """Return the keys or values that any query sees, or all blocks for who reads them."""
         cache, window = place.cache, place.weights.kind.window
         context = place.inputs.shape.context_length
         first = first_key(place.inputs.shape, window)
         if not cache.is_paged:
             return cache.read(place.index, part, first, context)
-        if self.backend.reads_pages:
+        if self.backend.reads_blocks:
             return cache.parts[place.index][part]
         with place.op(f"{name}_gather"):
             return cache.read(place.index, part, first, context)
 
     def _attend(self, place: Place, query: Any, keys: Any, values: Any, scale: float) -> Any:
         window = place.weights.kind.window
-        reads_table = place.cache.is_paged and self.backend.reads_pages
+        reads_table = place.cache.is_paged and self.backend.reads_blocks
         call = AttentionCall(
             query=query,
             keys=keys,

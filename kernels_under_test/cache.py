@@ -1,4 +1,4 @@
-"""KV cache of a batch: one piece per layer, or pages in any order.
+"""KV cache of a batch: one piece per layer, or blocks in any order.
 
 A layer keeps *parts*: keys and values, or one latent vector per token. Every part is a tensor, and
 the same functions write new tokens into it and show a range of tokens as (sequences, heads, tokens,
@@ -82,16 +82,16 @@ class ContiguousCache:
 
 
 class PagedCache:
-    """Every part of a layer is a pool of pages (pages, tokens of a page, heads, width).
+    """Every part of a layer is a pool of blocks (blocks, tokens of a block, heads, width).
 
-    The pages of a sequence lie anywhere in the pool: `table` says where.
+    The blocks of a sequence lie anywhere in the pool: `table` says where.
 
     Parameters
     ----------
     parts
         For every layer its parts.
     table
-        Number of the page that holds each stretch of a sequence, shape (sequences, stretches).
+        Number of the block that holds each stretch of a sequence, shape (sequences, stretches).
     """
 
     is_paged = True
@@ -99,15 +99,15 @@ class PagedCache:
     def __init__(self, parts: list[tuple[Any, ...]], table: Any) -> None:
         self.parts = parts
         self.table = table
-        self.page_token_count = int(parts[0][0].shape[1])
+        self.block_token_count = int(parts[0][0].shape[1])
         # Made once: a step must not compute places, and all layers have the same.
         heads = {part.shape[2] for layer in parts for part in layer}
         self._heads = {
             count: torch.arange(count, device=table.device)[None, :, None] for count in heads
         }
-        tokens = torch.arange(table.shape[1] * self.page_token_count, device=table.device)
-        pages = table[:, tokens // self.page_token_count]
-        self._places = pages * self.page_token_count + tokens % self.page_token_count
+        tokens = torch.arange(table.shape[1] * self.block_token_count, device=table.device)
+        blocks = table[:, tokens // self.block_token_count]
+        self._places = blocks * self.block_token_count + tokens % self.block_token_count
         self._ranges: dict[tuple[int, int], Any] = {}
 
     def prepare(self, first: int, last: int) -> None:
@@ -150,7 +150,7 @@ def make_cache(
     context_length: int,
     device: Any,
     dtype: Any,
-    page_token_count: int | None = None,
+    block_token_count: int | None = None,
     seed: int | None = None,
 ) -> Cache:
     """Make a cache, and fill it with random keys and values.
@@ -165,16 +165,16 @@ def make_cache(
         [token] That it can hold of each. Layers with a sliding window hold as many.
     device, dtype
         Of its tensors.
-    page_token_count
-        [token] Of a page; None for one piece.
+    block_token_count
+        [token] Of a block; None for one piece.
     seed
-        Of its content and of the order of the pages; None for zeros and for pages in order.
+        Of its content and of the order of the blocks; None for zeros and for blocks in order.
 
     Examples
     --------
     >>> from kernels_under_test.models import model_to_run
     >>> cache = make_cache(model_to_run("tiny-llama"), batch_size=2, context_length=20,
-    ...                    device=torch.device("cpu"), dtype=torch.float32, page_token_count=16)
+    ...                    device=torch.device("cpu"), dtype=torch.float32, block_token_count=16)
     >>> cache.parts[0][0].shape
     torch.Size([4, 16, 2, 16])
     """
@@ -184,20 +184,20 @@ def make_cache(
         generator.manual_seed(seed)
 
     def part(sizes: PartSizes) -> Any:
-        if page_token_count is None:
+        if block_token_count is None:
             shape = (batch_size, sizes.heads, context_length, sizes.width)
         else:
-            pages = batch_size * -(-context_length // page_token_count)
-            shape = (pages, page_token_count, sizes.heads, sizes.width)
+            blocks = batch_size * -(-context_length // block_token_count)
+            shape = (blocks, block_token_count, sizes.heads, sizes.width)
         if seed is None:
             return torch.zeros(shape, dtype=dtype, device=device)
         return torch.empty(shape, dtype=dtype, device=device).normal_(generator=generator)
 
     sizes = part_sizes(model)
     parts = [tuple(part(one) for one in sizes) for _ in range(model.layer_count)]
-    if page_token_count is None:
+    if block_token_count is None:
         return ContiguousCache(parts)
-    count = batch_size * -(-context_length // page_token_count)
+    count = batch_size * -(-context_length // block_token_count)
     order = torch.arange(count, device=device)
     if generator is not None:
         order = torch.randperm(count, generator=generator, device=device)

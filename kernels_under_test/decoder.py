@@ -81,7 +81,7 @@ class Decoder:
         inputs
             What it starts from.
         cache
-            Whether it has pages.
+            Whether it has blocks.
         counts
             How many tokens go to each expert, in every layer that has some.
         """
@@ -89,7 +89,7 @@ class Decoder:
             sizes=self.sizes,
             is_eager=self.backend.is_eager,
             is_paged=cache.is_paged,
-            reads_pages=self.backend.reads_pages,
+            reads_blocks=self.backend.reads_blocks,
             expands_latent=self.expands_latent,
             groups_experts=self.groups_experts,
         )

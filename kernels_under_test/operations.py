@@ -63,9 +63,9 @@ class Variant(NamedTuple):
     is_eager
         Attention is two products and a softmax, not one operation.
     is_paged
-        The cache consists of pages.
-    reads_pages
-        Attention takes pages as they are; else they are brought into one piece first.
+        The cache consists of blocks.
+    reads_blocks
+        Attention takes blocks as they are; else they are brought into one piece first.
     expands_latent
         Latent attention makes keys and values of all heads anew in a decode step too.
     groups_experts
@@ -75,7 +75,7 @@ class Variant(NamedTuple):
     sizes: Sizes
     is_eager: bool = False
     is_paged: bool = False
-    reads_pages: bool = False
+    reads_blocks: bool = False
     expands_latent: bool = False
     groups_experts: bool = False
 
@@ -292,8 +292,8 @@ def _inner_shape(model: ModelConfig, shape: StepShape, kind: LayerKind) -> Atten
 def _gathers(
     shape: AttentionShape, variant: Variant, parts: Sequence[tuple[str, int, int]]
 ) -> list[Work]:
-    """Return what brings pages into one piece: name, heads and width of each part of the cache."""
-    if not variant.is_paged or variant.reads_pages:
+    """Return what brings blocks into one piece: name, heads and width of each part of the cache."""
+    if not variant.is_paged or variant.reads_blocks:
         return []
     tokens = shape.sequences * shape.key_count
     return [work.gather(f"{name}_gather", tokens, heads, width, variant.sizes)

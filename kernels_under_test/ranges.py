@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens import annotate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kernels_under_test.operations import StepOperations
     from kernels_under_test.work import Work
 
-__all__ = ["NO_RANGES", "Ranges", "StepRanges", "step_ranges"]
+__all__ = ["NO_RANGES", "Ranges", "StepRanges", "step_ranges", "without_ranges"]
 
 
 class Ranges:
@@ -47,6 +47,18 @@ class Ranges:
             return nullcontext()
         work = self._works[name]
         return annotate.op(name, flop=work.flop, bytes=work.bytes)
+
+
+@contextmanager
+def without_ranges() -> Iterator[None]:
+    """Make no ranges within, and then as before: somebody may have switched them off."""
+    was_enabled = annotate.is_enabled()
+    annotate.enable(False)
+    try:
+        yield
+    finally:
+        if was_enabled:
+            annotate.enable()
 
 
 class StepRanges(NamedTuple):

@@ -398,7 +398,7 @@ def rope(name: str, rows: int, width: int, angles: int, sizes: Sizes) -> Work:
 def cache_write(name: str, rows: int, width: int, sizes: Sizes, *, is_paged: bool) -> Work:
     r"""Return the work of keeping new keys or values.
 
-    Reads :math:`b_a M N`, and with pages the place of every token, :math:`i M`; writes
+    Reads :math:`b_a M N`, and with blocks the place of every token, :math:`i M`; writes
     :math:`b_{kv} M N`.
 
     Examples

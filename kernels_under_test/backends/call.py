@@ -26,9 +26,9 @@ class Setting(NamedTuple):
     device, dtype
         Of queries, keys and values.
     is_paged
-        The cache consists of pages.
-    page_token_count
-        [token] Of a page.
+        The cache consists of blocks.
+    block_token_count
+        [token] Of a block.
     prompt_token_count
         [token] Of a prefill that runs too; 0 for none.
     has_cuda_graphs
@@ -41,7 +41,7 @@ class Setting(NamedTuple):
     device: Any
     dtype: Any
     is_paged: bool = False
-    page_token_count: int = 16
+    block_token_count: int = 16
     prompt_token_count: int = 0
     has_cuda_graphs: bool = False
     expands_latent: bool = False
@@ -57,7 +57,7 @@ class AttentionCall:
         Shape (sequences, queries, heads, key width).
     keys, values
         Those that any query sees, shape (sequences, heads, keys, width); values may be narrower.
-        Of a backend that reads pages, their pools: (pages, tokens, heads, width).
+        Of a backend that reads blocks, their pools: (blocks, tokens, heads, width).
     scale
         Of the products.
     mask
@@ -67,7 +67,7 @@ class AttentionCall:
     inputs
         What the step starts from.
     table
-        Pages of every sequence, for a backend that reads them; else None.
+        Blocks of every sequence, for a backend that reads them; else None.
     """
 
     query: Any
@@ -84,12 +84,12 @@ class Backend(Protocol):
     """One way to compute attention.
 
     `is_eager` says that it is two products and a softmax, each with a range of its own, and
-    `reads_pages` that it takes pages as they are.
+    `reads_blocks` that it takes blocks as they are.
     """
 
     name: str
     is_eager: bool
-    reads_pages: bool
+    reads_blocks: bool
 
     def check(self, setting: Setting) -> None:
         """Refuse what this backend cannot do here: raises NotAvailableError."""

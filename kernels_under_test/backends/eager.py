@@ -24,7 +24,7 @@ class Eager:
 
     name = "eager"
     is_eager = True
-    reads_pages = False
+    reads_blocks = False
 
     def check(self, setting: Setting) -> None:
         """Refuse nothing: it runs everywhere."""

@@ -1,4 +1,4 @@
-"""Attention by the package ``flash-attn``: the kernel for a cache, in one piece or in pages.
+"""Attention by the package ``flash-attn``: the kernel for a cache, in one piece or in blocks.
 
 Written by the documented interface (``flash_attn_with_kvcache``); it has not run on a GPU here.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FlashAttention"]
 
-_PAGE_MULTIPLE = 256
-"""[token] Pages of FlashAttention 2 have a multiple of so many."""
+_BLOCK_MULTIPLE = 256
+"""[token] Blocks of FlashAttention 2 have a multiple of so many."""
 _DTYPES = ("torch.float16", "torch.bfloat16")
 
 
@@ -31,7 +31,7 @@ class FlashAttention:
 
     name = "flash-attn"
     is_eager = False
-    reads_pages = True
+    reads_blocks = True
 
     def __init__(self) -> None:
         self._flash_attn: Any = None
@@ -45,10 +45,10 @@ class FlashAttention:
             raise NotAvailableError("attention flash-attn has no latent attention: take eager")
         if str(setting.dtype) not in _DTYPES:
             raise NotAvailableError("attention flash-attn needs float16 or bfloat16")
-        if setting.is_paged and setting.page_token_count % _PAGE_MULTIPLE:
+        if setting.is_paged and setting.block_token_count % _BLOCK_MULTIPLE:
             raise NotAvailableError(
-                f"attention flash-attn takes pages of a multiple of {_PAGE_MULTIPLE} tokens, "
-                f"not of {setting.page_token_count}: --page-size {_PAGE_MULTIPLE}"
+                f"attention flash-attn takes blocks of a multiple of {_BLOCK_MULTIPLE} tokens, "
+                f"not of {setting.block_token_count}: --block-size {_BLOCK_MULTIPLE}"
             )
 
     def chosen(self) -> AbstractContextManager[None]:

@@ -34,7 +34,7 @@ class FlashInfer:
 
     name = "flashinfer"
     is_eager = False
-    reads_pages = True
+    reads_blocks = True
 
     def __init__(self) -> None:
         self._flashinfer: Any = None
@@ -46,7 +46,7 @@ class FlashInfer:
         problems = (
             (setting.device.type != "cuda", "needs a GPU: --device cuda"),
             (setting.model.latent is not None, "is not written for latent attention: take eager"),
-            (not setting.is_paged, "takes pages: --cache paged"),
+            (not setting.is_paged, "takes blocks: --cache paged"),
             (bool(setting.prompt_token_count), "is not written for a prefill: take sdpa"),
             (setting.has_cuda_graphs, "is not written for CUDA graphs: leave out --cuda-graphs"),
         )
@@ -59,15 +59,15 @@ class FlashInfer:
         return nullcontext()
 
     def prepare(self, model: ModelConfig, cache: Cache, inputs: StepInputs) -> None:
-        """Plan the steps: which pages belong to whom, and how the work is split."""
+        """Plan the steps: which blocks belong to whom, and how the work is split."""
         assert isinstance(cache, PagedCache)
         pool, table = cache.parts[0][0], cache.table
-        page = pool.shape[1]
+        block = pool.shape[1]
         device = pool.device
-        pages = table.shape[1]
+        blocks = table.shape[1]
         self._wrappers = {}
-        starts = torch.arange(0, table.numel() + 1, pages, dtype=torch.int32, device=device)
-        last = (inputs.shape.context_length - 1) % page + 1
+        starts = torch.arange(0, table.numel() + 1, blocks, dtype=torch.int32, device=device)
+        last = (inputs.shape.context_length - 1) % block + 1
         filled = torch.full((table.shape[0],), last, dtype=torch.int32, device=device)
         for window in inputs.masks:
             workspace = torch.empty(_WORKSPACE_BYTES, dtype=torch.uint8, device=device)
@@ -79,7 +79,7 @@ class FlashInfer:
                 model.head_count,
                 model.kv_head_count,
                 model.head_dim,
-                page,
+                block,
                 window_left=-1 if window is None else window - 1,
                 q_data_type=pool.dtype,
                 kv_data_type=pool.dtype,

@@ -44,7 +44,7 @@ class Sdpa:
     """
 
     is_eager = False
-    reads_pages = False
+    reads_blocks = False
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Attention by a small kernel of our own in Triton: decode, from one piece or from pages.
+"""Attention by a small kernel of our own in Triton: decode, from one piece or from blocks.
 
 One program per sequence and head of keys walks along the keys with a running softmax
 (FlashAttention, arXiv 2205.14135). It does not split long contexts over several programs, so that
@@ -35,7 +35,7 @@ class TritonDecode:
 
     name = "triton"
     is_eager = False
-    reads_pages = True
+    reads_blocks = True
 
     def check(self, setting: Setting) -> None:
         """Find the package, and refuse what the kernel does not do."""
@@ -64,14 +64,14 @@ class TritonDecode:
         sequences, _, heads, width = call.query.shape
         context = call.inputs.shape.context_length
         if call.table is None:
-            # One page per sequence; what lies before the window is cut off already.
+            # One block per sequence; what lies before the window is cut off already.
             kv_heads, context = call.keys.shape[1], call.keys.shape[2]
-            table, page_token_count = call.inputs.key_counts, context
+            table, block_token_count = call.inputs.key_counts, context
             strides = [(one.stride(0), one.stride(2), one.stride(1))
                        for one in (call.keys, call.values)]  # fmt: skip
             first = 0
         else:
-            kv_heads, page_token_count, table = call.keys.shape[2], call.keys.shape[1], call.table
+            kv_heads, block_token_count, table = call.keys.shape[2], call.keys.shape[1], call.table
             strides = [one.stride()[:3] for one in (call.keys, call.values)]
             first = 0 if call.window is None else max(0, context - call.window)
         group = heads // kv_heads
@@ -88,7 +88,7 @@ class TritonDecode:
                 WIDTH=width,
                 COLUMNS=_power_of_two(width),
                 KEYS=_KEYS_AT_ONCE,
-                PAGE=page_token_count,
+                BLOCK=block_token_count,
                 IS_PAGED=call.table is not None,
             )  # fmt: skip
         return out.view(sequences, heads * width)

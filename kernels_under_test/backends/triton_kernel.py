@@ -17,11 +17,11 @@ def _decode(
     query, keys, values, out, table,
     first, context, scale,
     query_sequence, query_head,
-    key_page, key_token, key_head,
-    value_page, value_token, value_head,
+    key_block, key_token, key_head,
+    value_block, value_token, value_head,
     table_sequence,
     GROUP: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, COLUMNS: tl.constexpr,
-    KEYS: tl.constexpr, PAGE: tl.constexpr, IS_PAGED: tl.constexpr,
+    KEYS: tl.constexpr, BLOCK: tl.constexpr, IS_PAGED: tl.constexpr,
 ) -> None:  # fmt: skip
     """Attend with the queries that share a head of keys: strides in elements."""
     sequence = tl.program_id(0).to(tl.int64)
@@ -40,23 +40,25 @@ def _decode(
         tokens = start + tl.arange(0, KEYS)
         is_seen = tokens < context
         if IS_PAGED:
-            page = tl.load(
-                table + sequence * table_sequence + tokens // PAGE, mask=is_seen, other=0
+            block = tl.load(
+                table + sequence * table_sequence + tokens // BLOCK, mask=is_seen, other=0
             )
-            page = page.to(tl.int64)
-            token = tokens % PAGE
+            block = block.to(tl.int64)
+            token = tokens % BLOCK
         else:
-            page = sequence
+            block = sequence
             token = tokens
         is_key = is_seen[:, None] & (columns[None, :] < WIDTH)
-        place = (page * key_page + token * key_token + head * key_head)[:, None] + columns[None, :]
+        place = (block * key_block + token * key_token + head * key_head)[:, None] + columns[
+            None, :
+        ]
         k = tl.load(keys + place, mask=is_key, other=0.0)
         scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
         scores = tl.where(is_seen[None, :], scores, float("-inf"))
         now = tl.maximum(largest, tl.max(scores, 1))
         shares = tl.exp(scores - now[:, None])
         fading = tl.exp(largest - now)
-        place = (page * value_page + token * value_token + head * value_head)[:, None]
+        place = (block * value_block + token * value_token + head * value_head)[:, None]
         v = tl.load(values + place + columns[None, :], mask=is_key, other=0.0)
         sums = sums * fading[:, None] + tl.dot(shares.to(v.dtype), v, input_precision="ieee")
         total = total * fading + tl.sum(shares, 1)
