@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.readers import open_report
+from support import fake_ncu, fake_nsys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
 MY_DECODE = FAKES / "my_decode.py"
+# Every run asks for the version: that needs no Python.
+_VERSIONS = {
+    "ncu": (
+        '[ "$1" = --version ] && [ -z "$FAKE_NCU_VERSION" ] &&'
+        f" echo 'Version {fake_ncu.VERSION} (public-release)' && exit"
+    ),
+    "nsys": (
+        '[ "$1" = --version ] && [ -z "$FAKE_NSYS_VERSION" ] &&'
+        f" echo 'NVIDIA Nsight Systems version {fake_nsys.VERSION}' && exit"
+    ),
+}
 TARGET = (sys.executable, str(MY_DECODE))
 _ROOT = FAKES.parents[1]
 
@@ -50,7 +62,8 @@ def install(folder: Path) -> tuple[Path, Path]:
     programs = []
     for name in ("ncu", "nsys"):
         program = folder / name
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKES / name}" "$@"\n')
+        run = f'exec "{sys.executable}" "{FAKES / name}" "$@"'
+        program.write_text(f"#!/bin/sh\n{_VERSIONS[name]}\n{run}\n")
         program.chmod(0o755)
         programs.append(program)
     (folder / "nvidia-smi").symlink_to(FAKES / "nvidia-smi")
