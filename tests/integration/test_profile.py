@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 from support.command import CommandLine
-from support.fakes import TARGET, program
+from support.fakes import FAKES, TARGET, program
 from support.profiled import Profile, contents, kill_all, manifest
 
 from nsightlens.readers import open_report
@@ -65,6 +66,24 @@ def test_a_model_is_profiled_one_batch_size_at_a_time(profile: Profile) -> None:
         paths = open_report(path).launches["nvtx_path"].to_pylist()
         assert len(paths) == 11
         assert all(f"phase=decode batch_size={batch} context=500" in each for each in paths)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_model_of_torch_is_profiled_on_the_cpu(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real decode steps: every operation has its launch, with the work that it needs."""
+    monkeypatch.setenv("PYTHONPATH", str(FAKES.parents[1]))
+    words = ("--model", "tiny-opt", "--batch-sizes", "2", "--context", "32", "--device", "cpu")
+    done = profile(*words, target=())
+    assert done.code == 0, done.err
+    rows = contents(profile.run)["sweep.parquet"]
+    components = {row["component"] for row in rows}
+    assert components == {"attention", "matmul", "other"}
+    for row in rows:
+        assert row["batch_size"] == 2
+        assert row["dram_bytes"] == pytest.approx(row["algorithmic_bytes"], rel=0.01)
 
 
 def test_only_annotated_steps_are_profiled_where_that_is_asked_for(profile: Profile) -> None:

@@ -79,7 +79,22 @@ def _of_operation(op: _Operation) -> Kernel:
         "kv_cache": layer.kv_cache_write,
         "activation": layer.relu,
     }.get(kind, layer.residual_add)
-    return _with_bytes(make(op.name, op.batch, width), op, written=op.bytes / 2)
+    kernel = _with_operations(make(op.name, op.batch, width), op.flop)
+    return _with_bytes(kernel, op, written=op.bytes / 2)
+
+
+def _with_operations(kernel: Kernel, flop: float) -> Kernel:
+    """Return a kernel of CUDA cores that executes so many operations."""
+    counted = kernel.fadd + kernel.fmul + 2 * kernel.ffma
+    if not counted:
+        return replace(kernel, ffma=flop / 2)
+    share = flop / counted
+    return replace(
+        kernel,
+        fadd=kernel.fadd * share,
+        fmul=kernel.fmul * share,
+        ffma=kernel.ffma * share,
+    )
 
 
 def _gemm(op: _Operation) -> Kernel:
