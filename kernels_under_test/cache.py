@@ -98,7 +98,8 @@ class PagedCache:
 
     def __init__(self, parts: list[tuple[Any, ...]], table: Any) -> None:
         self.parts = parts
-        self.table = table
+        # Kernels that read blocks take numbers of 32 bit.
+        self.table = table.to(torch.int32)
         self.block_token_count = int(parts[0][0].shape[1])
         # Made once: a step must not compute places, and all layers have the same.
         heads = {part.shape[2] for layer in parts for part in layer}

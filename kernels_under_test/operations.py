@@ -271,7 +271,9 @@ def _heads(
                                is_paged=variant.is_paged) for part in parts]  # fmt: skip
     inner = _inner_shape(model, shape, kind)
     found += _gathers(inner, variant, [(part, model.kv_head_count, dim) for part in parts])
-    return (*found, *_inner(inner, variant))
+    # They are still a part of the rows of qkv_proj, unless they are all of one row.
+    is_part = not model.has_qk_norm and bool(model.position_count) and shape.token_count > 1
+    return (*found, *_inner(inner, variant, is_query_part=is_part))
 
 
 def _inner_shape(model: ModelConfig, shape: StepShape, kind: LayerKind) -> AttentionShape:
@@ -300,24 +302,25 @@ def _gathers(
             for name, heads, width in parts]  # fmt: skip
 
 
-def _inner(shape: AttentionShape, variant: Variant) -> tuple[Work, ...]:
+def _inner(
+    shape: AttentionShape, variant: Variant, *, is_query_part: bool = False
+) -> tuple[Work, ...]:
+    """Return attention itself; queries that are part of wider rows lie apart."""
     sizes = variant.sizes
     if not variant.is_eager:
         return (work.attention("attention", shape, sizes),)
-    products = (
+    found = [
         work.attention_scores(shape, sizes),
         work.attention_softmax(shape, sizes),
         work.attention_values(shape, sizes),
-    )
-    if shape.query_length == 1:
-        return products
+    ]
     # Queries of the heads that share keys are rows of one product: they must lie together.
     rows = shape.sequences * shape.query_length * shape.heads
-    return (
-        work.copy("query_split", rows * shape.key_dim, sizes),
-        *products,
-        work.copy("head_merge", rows * shape.value_dim, sizes),
-    )
+    if shape.query_length > 1 or is_query_part:
+        found.insert(0, work.copy("query_split", rows * shape.key_dim, sizes))
+    if shape.query_length > 1:
+        found.append(work.copy("head_merge", rows * shape.value_dim, sizes))
+    return tuple(found)
 
 
 def _latent(

@@ -475,7 +475,7 @@ class AttentionShape(NamedTuple):
         return self.query_length * self.key_count if self.query_length > 1 else 0
 
 
-def attention(name: str, shape: AttentionShape, sizes: Sizes, *, mask_bytes: int = 0) -> Work:
+def attention(name: str, shape: AttentionShape, sizes: Sizes) -> Work:
     r"""Return the work of attention in one piece.
 
     FLOPs :math:`= 2 B h P (d_k + d_v)` with :math:`P` pairs of a query and a key that it sees,
@@ -490,8 +490,6 @@ def attention(name: str, shape: AttentionShape, sizes: Sizes, *, mask_bytes: int
         Sizes.
     sizes
         Bytes per element.
-    mask_bytes
-        [B] Read of a mask.
 
     Examples
     --------
@@ -504,7 +502,7 @@ def attention(name: str, shape: AttentionShape, sizes: Sizes, *, mask_bytes: int
     kv = shape.sequences * shape.kv_heads * shape.key_count * both
     rows = shape.sequences * shape.query_length * shape.heads
     flop = 2 * shape.sequences * shape.heads * shape.pair_count * (shape.key_dim + shape.value_dim)
-    read = sizes.cache * kv + sizes.activation * rows * shape.key_dim + mask_bytes
+    read = sizes.cache * kv + sizes.activation * rows * shape.key_dim
     return Work(name, "attention", flop, read, sizes.activation * rows * shape.value_dim)
 
 
@@ -512,7 +510,7 @@ def attention_scores(shape: AttentionShape, sizes: Sizes) -> Work:
     r"""Return the work of the products of queries and keys.
 
     FLOPs :math:`= 2 B h P d_k`; reads :math:`b_{kv} B h_{kv} S d_k + b_a B q h d_k` and of several
-    queries the mask, :math:`b_a (h / h_{kv}) q S`; writes :math:`b_a B h q S`.
+    queries the mask, :math:`b_a q S`; writes :math:`b_a B h q S`.
 
     Examples
     --------
@@ -521,9 +519,8 @@ def attention_scores(shape: AttentionShape, sizes: Sizes) -> Work:
     """
     keys = shape.sequences * shape.kv_heads * shape.key_count * shape.key_dim
     query = shape.sequences * shape.query_length * shape.heads * shape.key_dim
-    mask = shape.heads // shape.kv_heads * shape.mask_count
     flop = 2 * shape.sequences * shape.heads * shape.pair_count * shape.key_dim
-    read = sizes.cache * keys + sizes.activation * (query + mask)
+    read = sizes.cache * keys + sizes.activation * (query + shape.mask_count)
     return Work("attention_scores", "attention", flop, read, sizes.activation * shape.score_count)
 
 

@@ -71,8 +71,9 @@ def _rows(query: Any, kv_heads: int, op: Ranges) -> Any:
     """Bring the queries that share keys together: rows of one product for each head of keys."""
     sequences, queries, heads, width = query.shape
     group = heads // kv_heads
-    if queries == 1:
-        return query.reshape(sequences * kv_heads, group, width)
+    # Queries that were not turned by rotary positions are still a part of the rows of qkv_proj.
+    if queries == 1 and query.is_contiguous():
+        return query.view(sequences * kv_heads, group, width)
     with op("query_split"):
         split = query.view(sequences, queries, kv_heads, group, width).permute(0, 2, 3, 1, 4)
         return split.reshape(sequences * kv_heads, group * queries, width)
