@@ -62,13 +62,11 @@ def measure(torch: Any, device: str, index: int, seconds: float) -> dict[str, An
     place = f"cuda:{index}" if is_cuda else "cpu"
     if is_cuda:
         torch.cuda.set_device(index)
-    found = _about(torch, index) if is_cuda else {"device_name": "cpu"}
+    found: dict[str, Any] = _about(torch, index) if is_cuda else {"device_name": "cpu"}
     capability = found.get("compute_capability")
     plan = [("copy", "float32", "dram")]
     plan += [("gemm", one, tensor_resource(one, capability)) for one in _DTYPES]
-    found["measurements"] = [
-        _best(torch, name, dtype, resource, place, seconds) for name, dtype, resource in plan
-    ]
+    found["measurements"] = [_measured(torch, one, place, seconds=seconds) for one in plan]
     found |= {"torch_version": str(torch.__version__), "cuda_version": torch.version.cuda}
     return found
 
@@ -83,25 +81,28 @@ def _about(torch: Any, index: int) -> dict[str, Any]:
     }
 
 
-def _best(
-    torch: Any, name: str, dtype: str, resource: str, place: str, seconds: float
+def _measured(
+    torch: Any, kernel: tuple[str, str, str], place: str, *, seconds: float
 ) -> dict[str, Any]:
-    """Return the best of several sizes, or why there is none."""
+    """Return what several sizes of a kernel reach, or why there is nothing.
+
+    ``kernel`` is its name, its data type and the resource that it shows.
+    """
+    name, dtype, resource = kernel
     answer: dict[str, Any] = {"resource": resource, "kernel": name, "dtype": dtype, "sizes": []}
     for shape in _shapes(torch, name, dtype, place):
         try:
-            kernel = make_kernel(torch, name, dtype=dtype, shape=shape, device=place)
+            made = [make_kernel(torch, name, dtype=dtype, shape=shape, device=place)]
             with _clock(place) as clocks:
-                timing = time_kernel(torch, kernel.run, place, seconds=seconds)
+                timing = time_kernel(torch, made[0].run, place, seconds=seconds)
         except (NotAvailableError, RuntimeError, TypeError) as error:
             answer["problem"] = (str(error).strip().splitlines() or [type(error).__name__])[0]
             continue
         finally:
-            kernel = None  # its memory, before the next
+            made = []  # its memory, before the next
             if place != "cpu":
                 torch.cuda.empty_cache()
-        work = make_work(name, dtype, shape)
-        amount = work[1] if resource == "dram" else work[0]
+        amount = amount_of(name, shape)
         answer["sizes"].append(
             {
                 "shape": shape,
@@ -115,17 +116,17 @@ def _best(
     return answer
 
 
-def make_work(name: str, dtype: str, shape: dict[str, int]) -> tuple[int, int]:
-    """Return FLOPs and bytes of a copy or a GEMM.
+def amount_of(name: str, shape: dict[str, int]) -> int:
+    """Return the bytes of a copy of FP32, or the operations of a GEMM.
 
     Examples
     --------
-    >>> make_work("copy", "float32", {"elements": 100}), make_work("gemm", "fp8", dict(m=2, n=2, k=2))
-    ((0, 800), (16, 0))
+    >>> amount_of("copy", {"elements": 100}), amount_of("gemm", {"m": 2, "n": 2, "k": 2})
+    (800, 16)
     """
     if name == "copy":
-        return 0, 2 * shape["elements"] * 4
-    return 2 * shape["m"] * shape["n"] * shape["k"], 0
+        return 2 * shape["elements"] * 4
+    return 2 * shape["m"] * shape["n"] * shape["k"]
 
 
 def _shapes(torch: Any, name: str, dtype: str, place: str) -> list[dict[str, int]]:
