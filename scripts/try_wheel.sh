@@ -37,6 +37,7 @@ try() {
   [[ $(<commands.txt) == *"kernels_under_test.decode"* ]] || { echo "profile plans nothing"; exit 1; }
   code=0; python -m kernels_under_test.decode --model opt-1.3b --batch-sizes 1 --context 8 2> decode.txt || code=$?
   [[ $code == 4 && $(<decode.txt) == *"nsightlens[torch]"* ]] || { echo "decode without torch: $code"; cat decode.txt; exit 1; }
+  python -c "from nsightlens.harness.step_labels import HOOK; assert (HOOK / 'sitecustomize.py').exists()"
   code=0; nsightlens doctor > doctor.txt || code=$?
   [[ $code == 0 || $code == 1 ]] || { echo "doctor ended with $code"; exit 1; }
   python - <<'PY'

@@ -333,9 +333,7 @@ def _step_labels(work: Decode | Target) -> dict[str, str]:
     import os
 
     from nsightlens.harness.options import Target
-    from nsightlens.harness.step_labels import (  # type: ignore[import-not-found,unused-ignore]
-        step_label_environment,
-    )
+    from nsightlens.harness.step_labels import step_label_environment
 
     own = work.environment if isinstance(work, Target) else {}
     before = {**os.environ, **own}
