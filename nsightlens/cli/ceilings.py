@@ -22,8 +22,9 @@ __all__ = ["DESCRIPTION", "EPILOG", "HELP", "add_arguments", "run"]
 HELP = "measure the roofs that this GPU really reaches"
 DESCRIPTION = """\
 Measures the bandwidth of a large copy and the rate of large GEMMs of each data
-type on this GPU, sets them against the peaks of its architecture at the clock of
-the measurement, and writes the file that classify --peaks takes. Needs PyTorch."""
+type on this GPU, sets them against the peaks of its architecture at the clock
+of the measurement, and writes the file that classify --peaks takes. Needs
+PyTorch."""
 EPILOG = """\
 examples:
   nsightlens ceilings

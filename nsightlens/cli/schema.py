@@ -17,6 +17,7 @@ Without a name, lists the schemas."""
 NAMES = (
     "classify", "explain", "info", "metrics", "metric-names", "redact", "kernel-name",
     "kernel-name-check", "step-label", "step-label-check", "devices", "compare", "gate", "sweep",
+    "timeline",
     "doctor",
 )  # fmt: skip
 """The schemas: those of `nsightlens.render.json_schema.SCHEMAS`, here without loading it."""

@@ -129,9 +129,10 @@ def test_a_folder_that_must_not_be_searched_is_told_from_an_empty_one(
 
     def denied(place: str, onerror: Callable[[OSError], object]) -> Iterator[object]:
         onerror(PermissionError(13, "Permission denied", place))
-        return iter([(".", [], ["all.ncu-rep"])])
+        return iter([(place, [], ["all.ncu-rep"])])
 
     Path("closed").mkdir()
+    Path("all.ncu-rep").rename("closed/all.ncu-rep")
     monkeypatch.setattr("nsightlens.readers.find.os.walk", denied)
     done = run("classify", "closed", "-f", "json")
     assert done.code == 3
