@@ -276,6 +276,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
+    # Memory that runs out within a recording ends that too, with an error about the recording.
+    if error.__context__ is not None and is_out_of_memory(error.__context__):
+        return True
     # The allocator of the CPU has no class of its own, nor has an overflow of what it is asked.
     said = str(error)
     return isinstance(error, RuntimeError) and any(

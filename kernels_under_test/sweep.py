@@ -130,10 +130,11 @@ def _device(request: Request) -> Any:
             why = "this PyTorch is built without CUDA" if torch.version.cuda is None else (
                 "PyTorch finds no GPU")  # fmt: skip
             raise NotAvailableError(f"device {request.device}: {why}. For a CPU: --device cpu")
-        count = torch.cuda.device_count()
-        if device.index is not None and device.index >= count:
+        count, index = torch.cuda.device_count(), device.index or 0
+        if index >= count:
             raise NotAvailableError(f"device {request.device}: PyTorch finds {count} GPUs")
-        torch.cuda.set_device(device.index or 0)
+        torch.cuda.set_device(index)
+        return torch.device("cuda", index)
     return device
 
 

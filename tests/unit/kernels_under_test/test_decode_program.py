@@ -257,6 +257,21 @@ def test_weights_that_do_not_fit_end_the_run(
     assert "the weights of llama-2-13b take 26 GB" in err
 
 
+def test_memory_that_runs_out_within_a_recording_is_known_by_what_came_before() -> None:
+    """The recording ends with an error of its own."""
+
+    def record() -> None:
+        try:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        finally:
+            raise RuntimeError("CUDA error: operation failed due to a previous error")
+
+    with pytest.raises(RuntimeError, match="previous error") as raised:
+        record()
+    assert measure.is_out_of_memory(raised.value)
+    assert not measure.is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
+
+
 def test_another_error_is_no_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is shown as what it is."""
 
