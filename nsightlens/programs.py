@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
-    from typing import NoReturn
 
 __all__ = ["Ended", "Watched", "end_marked", "end_tree", "run_quietly", "run_watched"]
 
@@ -207,7 +206,7 @@ def run_watched(
     if mark is not None:
         variables[mark[0]] = mark[1]
     began = time.monotonic()
-    with _signals_as_exits(), stdout.open("wb") as out, stderr.open("wb") as err:
+    with _signals_as_exits() as exits, stdout.open("wb") as out, stderr.open("wb") as err:
         process = subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,
@@ -219,6 +218,7 @@ def run_watched(
         )
         family = _Family(process, mark)
         try:
+            exits.let()
             with stdout.open("rb") as said:
                 watch = _Watch(said, stderr, on_text)
                 limits = _Limits(began, timeout_s, idle_timeout_s)
@@ -274,27 +274,47 @@ def _wait(
             return "idle"
 
 
+class _Exits:
+    """Signals as exits: held back until there is something that can be cleaned up.
+
+    A signal that came while the program is started would leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self._is_let = False
+        self._held: int | None = None
+
+    def take(self, number: int, _: FrameType | None) -> None:
+        """Exit because of a signal, now or when it is let."""
+        if self._is_let:
+            raise SystemExit(128 + number)
+        self._held = number
+
+    def let(self) -> None:
+        """Exit from now on, and at once where a signal came before."""
+        self._is_let = True
+        if self._held is not None:
+            raise SystemExit(128 + self._held)
+
+
 @contextlib.contextmanager
-def _signals_as_exits() -> Iterator[None]:
+def _signals_as_exits() -> Iterator[_Exits]:
     """Turn signals that would end this process into an exit that lets it clean up."""
+    exits = _Exits()
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may install handlers
+        yield exits  # only the main thread may install handlers
         return
     former = {}
     for name in _FORWARDED:
         number = getattr(signal, name, None)
         # One that is ignored, as under nohup, stays so; a handler of the caller's does too.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            former[number] = signal.signal(number, _exit)
+            former[number] = signal.signal(number, exits.take)
     try:
-        yield
+        yield exits
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _exit(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 # --- Ending all of it ---

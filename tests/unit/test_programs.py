@@ -203,6 +203,26 @@ def test_a_signal_to_this_process_ends_the_program_first(
     assert not _is_alive(child)
 
 
+def test_a_signal_while_the_program_is_started_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program is there already, and nobody could end it yet."""
+    file = tmp_path / "child"
+    genuine = subprocess.Popen
+
+    def started(*args: Any, **kwargs: Any) -> Any:
+        process = genuine(*args, **kwargs)
+        _wait_for(file)
+        signal.raise_signal(signal.SIGTERM)
+        return process
+
+    monkeypatch.setattr("nsightlens.programs.subprocess.Popen", started)
+    with pytest.raises(SystemExit) as leave:
+        _watched(tmp_path, f"echo $$ > {file}; exec sleep 600")
+    assert leave.value.code == 128 + signal.SIGTERM
+    assert not _is_alive(int(_wait_for(file)))
+
+
 def test_handlers_of_signals_are_as_before(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
     _watched(tmp_path, "exit 0")
