@@ -22,6 +22,7 @@ def operation(work: Work) -> annotate.Range:
 
 
 random = np.random.default_rng(0)
+gain = np.ones(HIDDEN, dtype=np.float32)
 up = random.standard_normal((HIDDEN, WIDTH), dtype=np.float32)
 down = random.standard_normal((WIDTH, HIDDEN), dtype=np.float32)
 
@@ -35,7 +36,7 @@ for batch in BATCH_SIZES:
     rows = random.standard_normal((batch, HIDDEN), dtype=np.float32)
     with annotate.step("decode", batch_size=batch, context=CONTEXT, query=1):
         with operation(needs[0]):
-            rows /= np.sqrt((rows**2).mean(-1, keepdims=True))
+            rows *= gain / np.sqrt((rows**2).mean(-1, keepdims=True))
         with operation(needs[1]):
             inner = rows @ up
         with operation(needs[2]):

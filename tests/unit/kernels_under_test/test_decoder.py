@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import pkgutil
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,7 @@ torch = pytest.importorskip("torch", reason="decode steps need PyTorch")
 
 from support.naive_decoder import naive_logits  # noqa: E402
 
+import kernels_under_test  # noqa: E402
 from kernels_under_test.backends import backend_of  # noqa: E402
 from kernels_under_test.backends.call import Setting  # noqa: E402
 from kernels_under_test.cache import PagedCache, make_cache  # noqa: E402
@@ -95,6 +99,21 @@ def _decoded(decoder: Decoder, batch: int, context: int, block: int | None = Non
     cache = _filled(decoder, batch, context, block)
     tokens = _tokens(decoder, batch, 1)
     return _run(decoder, cache, StepShape(batch, context), tokens).logits
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(kernels_under_test.__path__, "kernels_under_test.")
+    # Loading the kernel needs Triton, loading a __main__ runs it.
+    if not module.name.endswith(("triton_kernel", "__main__"))
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_docstring_example_runs(name: str) -> None:
+    """The examples in docstrings show what really happens."""
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
 
 
 @pytest.mark.parametrize("block", [None, 16])
