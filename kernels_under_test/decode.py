@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from enum import IntEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kernels_under_test.backends import ATTENTION
@@ -221,6 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         model = _model(args)
         find_torch()
+        _note_missing_nvtx()
         return _run(args, model)
     except NotAvailableError as error:
         _say(f"{error}.")
@@ -228,6 +230,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (NsightLensError, ValueError) as error:
         _say(str(error))
         return ExitCode.USAGE
+
+
+def _note_missing_nvtx() -> None:
+    """Say that there will be no ranges: a profiler that filters by them would find no kernel."""
+    if "nvtx" not in sys.modules and find_spec("nvtx") is None:
+        tell(f"{_NAME}: warning: nvtx is not installed, so that no range is made: "
+             "pip install nvtx\n")  # fmt: skip
 
 
 def _say(message: str) -> None:

@@ -360,6 +360,19 @@ def test_without_json_a_line_is_for_a_person(capsys: pytest.CaptureFixture[str])
     assert err == ""
 
 
+def test_without_nvtx_a_warning_says_that_there_are_no_ranges(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A profiler that filters by them would find nothing, and not say why."""
+    monkeypatch.delitem(sys.modules, "nvtx", raising=False)
+    monkeypatch.setattr(decode, "find_spec", lambda _: None)
+    decode.main(["--model", "tiny-opt", "--batch-sizes", "1", "--context", "20", *CPU])
+    assert capsys.readouterr().err == (
+        "kernels_under_test.decode: warning: nvtx is not installed, so that no range is made: "
+        "pip install nvtx\n"
+    )
+
+
 def test_the_module_is_a_program() -> None:
     """As the harness starts it, with every warning an error."""
     words = ["--model", "tiny-llama", "--batch-sizes", "2", "--context", "20", *CPU, "--json"]
