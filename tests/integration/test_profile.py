@@ -86,6 +86,25 @@ def test_a_model_of_torch_is_profiled_on_the_cpu(
         assert row["dram_bytes"] == pytest.approx(row["algorithmic_bytes"], rel=0.01)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("torch") is None, reason="the labels are of PyTorch")
+def test_labels_of_an_engine_are_seen_where_that_is_asked_for(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--step-labels`` reaches the worker that a target starts; the batch size is in the sweep."""
+    monkeypatch.setenv("PYTHONPATH", str(FAKES.parents[1]))
+    worker = (
+        "import fake_gpu, torch\n"
+        "with torch.profiler.record_function('execute_context_0(0)_generation_4(4)'):\n"
+        "    fake_gpu.launch('void flash_fwd_splitkv_kernel<float>()', flop=1e9, tensor=True)"
+    )
+    target = program(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {worker!r}])")
+    done = profile("--step-labels", target=target)
+    assert done.code == 0, done.err
+    (row,) = contents(profile.run)["labels.parquet"]
+    assert (row["phase"], row["batch_size"], row["step_engine"]) == ("decode", 4, "vLLM")
+
+
 def test_only_annotated_steps_are_profiled_where_that_is_asked_for(profile: Profile) -> None:
     """What the program launches besides is left out."""
     lines = [
