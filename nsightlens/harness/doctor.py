@@ -8,6 +8,7 @@ otherwise only that nothing speaks against it.
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,7 @@ def examine(
     used = next((tool for tool in tools if tool.name == "ncu" and tool.version), None)
     chips = chips_of(used.path) if used is not None and host.gpus else ()
     torch = ask_torch(python, environment)
-    place = folder or Path.cwd()
+    place = folder or _here()
     checks = (
         tool_check("ncu", tools, ncu),
         tool_check("nsys", tools, nsys),
@@ -132,3 +133,11 @@ def examine(
         nvtx_check(torch),
     )
     return Examination(checks, host, tools, chips, torch, str(place))
+
+
+def _here() -> Path:
+    """Return the working directory; the folder for temporary files where somebody removed it."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path(tempfile.gettempdir())

@@ -360,3 +360,16 @@ def test_a_whole_host_is_examined(tmp_path: Path) -> None:
     assert facts["chips"] == ["ga100", "gh100"]
     assert facts["host"]["may_read_counters"] is True
     assert facts["host"]["gpus"][0]["compute_capability"] == "9.0"
+
+
+def test_a_working_directory_that_was_removed_stops_no_examination(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the disk of the temporary files is looked at."""
+
+    def removed() -> Path:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("nsightlens.harness.doctor.Path.cwd", removed)
+    found = examine(root=tmp_path, environment={"PATH": ""})
+    assert "disk" in {check.key for check in found.checks}
