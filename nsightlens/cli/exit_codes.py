@@ -51,7 +51,11 @@ TABLE = (
         "Done. Also for a sound report without launches, but for `explain`, which needs one.",
         (),
     ),
-    ExitCodeRow(ExitCode.CHECK_FAILED, "A check did not pass: a rule of `gate`, or what `doctor` looks at.", ()),
+    ExitCodeRow(
+        ExitCode.CHECK_FAILED,
+        "A check did not pass: a rule of `gate`, or what `doctor` looks at.",
+        (),
+    ),
     ExitCodeRow(
         ExitCode.USAGE,
         "The command line cannot be understood, no launch passes the filters, there is none to "
