@@ -38,6 +38,12 @@ def _shape(text: str) -> dict[str, int]:
     return found
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no count")
+    return int(text)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a kernel; return 0, 2 for what cannot be understood or 4 for what is not available."""
     parser = argparse.ArgumentParser(prog=f"python -m {_NAME}", description=__doc__)
@@ -45,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--shape", type=_shape, default={}, help="such as m=512,n=8192,k=2048")
     parser.add_argument("--dtype", choices=DTYPES, default="float16")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--repeats", type=int, default=1, help="annotated launches (default: 1)")
+    parser.add_argument("--repeats", type=_count, default=1, help="annotated launches (default: 1)")
     parser.add_argument("--seconds", type=float, help="time it for about so long, too")
     parser.add_argument("--json", action="store_true", help="what was run, as one line of JSON")
     args = parser.parse_args(argv)

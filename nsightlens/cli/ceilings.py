@@ -106,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
     for one in measured.ceilings:
         if one.verdict != "ok":
             say("warning", f"{one.resource} is no ceiling: {_WORDS[one.verdict]} ({one.how})")
+        elif one.peak_per_s is None:
+            say("note", f"{one.resource}: no peak of this GPU is known, to check it against")
     if to_file:
         today = dt.datetime.now(dt.timezone.utc).date().isoformat()
         text = toml_of(measured, date=today, driver_version=_driver_version())

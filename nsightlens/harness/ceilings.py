@@ -8,6 +8,7 @@ that cannot be, and what scatters is no ceiling.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,7 +132,14 @@ def measure(
             "is missing.",
             cause="not_available" if ended.return_code == 4 else "target_crashed",
         )
-    return _judged(_answer(ended.stdout))
+    try:
+        return _judged(_answer(ended.stdout))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProfilingError(
+            f"the program that measures said something that is not understood ({error!r}). Is the "
+            "nsightlens of that interpreter another version than this one?",
+            cause="no_result",
+        ) from error
 
 
 def _answer(text: str) -> dict[str, Any]:
@@ -192,6 +200,9 @@ def _ceiling(
         why = f"{what}: {one.get('problem', 'no size fits into the memory')}"
         return Ceiling(resource, None, None, None, None, None, None, "not_measured", why)
     # A size whose measurements scatter is no ceiling where another one's do not.
+    for size in sizes:
+        if not all(math.isfinite(float(size[key])) for key in ("rate_per_s", "spread_pct")):
+            raise ValueError(f"a rate of {size['rate_per_s']}")
     steady = [size for size in sizes if size["spread_pct"] <= MOST_SPREAD_PCT] or sizes
     best = max(steady, key=lambda size: float(size["rate_per_s"]))
     rate, clock = float(best["rate_per_s"]), best["sm_clock_hz"]

@@ -41,5 +41,7 @@ def step_label_environment(environment: Mapping[str, str]) -> dict[str, str]:
     ['mine']
     """
     before = environment.get("PYTHONPATH", "")
-    others = [one for one in before.split(os.pathsep) if one and one != str(HOOK)]
+    # An empty entry is the folder that the target starts in, and stays; of an empty variable there
+    # is none.
+    others = [one for one in before.split(os.pathsep) if one != str(HOOK)] if before else []
     return {"PYTHONPATH": os.pathsep.join([str(HOOK), *others])}

@@ -85,26 +85,26 @@ def _patch_class(of: Any, push: Callable[[str], Any], pop: Callable[[], Any]) ->
     # Wrapped, so that TorchScript, which compiles the source of a method, finds that of PyTorch.
     @wraps(enter)
     def __enter__(self: Any) -> Any:  # noqa: N807
-        push(self.name)
+        entered = enter(self)
         try:
-            opened = self.__dict__.get("_nsightlens_threads")
-            if opened is None:
-                opened = self.__dict__["_nsightlens_threads"] = []
-            opened.append(get_ident())
-            return enter(self)
-        except BaseException:
-            pop()
-            raise
+            push(self.name)
+            self.__dict__.setdefault("_nsightlens_threads", []).append(get_ident())
+        except Exception:  # the target is never to fail of this
+            pass
+        return entered
 
     @wraps(leave)
     def __exit__(self: Any, *why: Any) -> Any:  # noqa: N807
-        try:
-            return leave(self, *why)
-        finally:
-            opened = self.__dict__.get("_nsightlens_threads")
-            # Ranges belong to threads: one that was opened by another thread is not this one's.
-            if opened and opened.pop() == get_ident():
+        opened = self.__dict__.get("_nsightlens_threads")
+        if opened:
+            try:
+                # Ranges belong to threads, and a decorator is one label in all of them: only what
+                # this thread opened is closed here, whoever else is inside.
+                opened.remove(get_ident())
                 pop()
+            except Exception:
+                pass
+        return leave(self, *why)
 
     of.__enter__, of.__exit__ = __enter__, __exit__
 
@@ -117,21 +117,30 @@ def _patch_fast(push: Callable[[str], Any], pop: Callable[[], Any]) -> None:
         return
 
     class _RecordFunctionFast:
-        __slots__ = ("_name", "_record")
+        __slots__ = ("_name", "_record", "_thread")
 
         def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
-            self._name = name
             self._record = fast(name, *args, **kwargs)
+            self._name = name
+            self._thread: Any = None
 
         def __enter__(self) -> Any:
-            push(self._name)
-            return self._record.__enter__()
+            entered = self._record.__enter__()
+            try:
+                push(self._name)
+                self._thread = get_ident()
+            except Exception:  # the target is never to fail of this
+                pass
+            return entered
 
         def __exit__(self, *why: Any) -> Any:
-            try:
-                return self._record.__exit__(*why)
-            finally:
-                pop()
+            if self._thread == get_ident():
+                self._thread = None
+                try:  # noqa: SIM105 - suppress costs more than a label may
+                    pop()
+                except Exception:
+                    pass
+            return self._record.__exit__(*why)
 
     _RecordFunctionFast.__module__ = fast.__module__
     module._RecordFunctionFast = _RecordFunctionFast  # type: ignore[union-attr]

@@ -139,6 +139,9 @@ def test_nothing_is_written_where_nothing_is_a_ceiling(run: CommandLine, program
          "no CUDA device"),
         ("print('nothing')", "said nothing"),
         ("raise SystemExit(3)", "it said nothing"),
+        ("print('{\"measurements\": [{}]}')", "is not understood"),
+        (f"print({json.dumps(json.dumps(_answer(dram=[_size(float('nan'))])))})",
+         "is not understood"),
     ],
 )  # fmt: skip
 def test_a_program_that_fails_is_one_line(
