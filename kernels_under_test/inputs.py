@@ -38,6 +38,8 @@ class StepInputs:
         None for one query, which sees all that there is.
     key_counts
         Keys of every sequence, shape (sequences,), as kernels take them.
+    seen_counts
+        For every window, the same from the first key on that any query sees.
     """
 
     shape: StepShape
@@ -47,6 +49,7 @@ class StepInputs:
     sines: Any
     masks: dict[int | None, Any]
     key_counts: Any
+    seen_counts: dict[int | None, Any]
 
     @property
     def first(self) -> int:
@@ -93,7 +96,8 @@ def step_inputs(model: ModelConfig, shape: StepShape, tokens: Any, dtype: Any) -
     windows = {kind.window for kind in layer_kinds(model)}
     masks = {window: _mask(shape, window, places, dtype) for window in windows}
     counts = torch.full((shape.batch_size,), context, dtype=torch.int32, device=device)
-    return StepInputs(shape, tokens, positions, cosines, sines, masks, counts)
+    seen = {window: counts - first_key(shape, window) for window in windows}
+    return StepInputs(shape, tokens, positions, cosines, sines, masks, counts, seen)
 
 
 def _angles(places: Any, width: int, dtype: Any) -> tuple[Any, Any]:

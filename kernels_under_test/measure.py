@@ -283,6 +283,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     said = str(error)
     return isinstance(error, RuntimeError) and any(
         text in said for text in ("allocate memory", "not enough memory", "out of memory",
+                                  # Libraries that find no memory for their workspace.
+                                  "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED",
                                   "Storage size calculation overflowed", "numel: integer")
     )  # fmt: skip
 

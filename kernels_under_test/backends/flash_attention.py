@@ -65,7 +65,7 @@ class FlashAttention:
             # Heads behind tokens; strides are free but for the last.
             keys, values = call.keys.transpose(1, 2), call.values.transpose(1, 2)
             # What lies before the window of all queries is cut off.
-            counts = call.inputs.key_counts - (call.inputs.shape.context_length - keys.shape[1])
+            counts = call.inputs.seen_counts[call.window]
         else:
             keys, values, counts = call.keys, call.values, call.inputs.key_counts
         with op("attention"):

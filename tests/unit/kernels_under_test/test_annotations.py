@@ -15,6 +15,7 @@ from support.tensor_traffic import TensorTraffic  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from kernels_under_test.backends import backend_of  # noqa: E402
+from kernels_under_test.backends.call import Setting  # noqa: E402
 from kernels_under_test.cache import make_cache  # noqa: E402
 from kernels_under_test.decoder import Decoder  # noqa: E402
 from kernels_under_test.dtypes import activation_dtype, sizes_of  # noqa: E402
@@ -253,6 +254,22 @@ def test_a_step_of_a_published_model_does_what_its_ranges_say(
         )
         counts = (of_each,) * sizes.layer_count
     _check(listener, _run(listener, model, shape, device="meta", dtype="float16", counts=counts))
+
+
+@pytest.mark.parametrize("block", [None, 16])
+@pytest.mark.parametrize("name", ["tiny-llama", "tiny-mistral"])
+def test_flash_attn_launches_nothing_outside_of_its_range(
+    name: str, block: int | None, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many keys there are is known before the step: by a stand-in that attends to nothing."""
+    module = types.ModuleType("flash_attn")
+    vars(module).update(flash_attn_with_kvcache=lambda query, *_, **__: torch.zeros_like(query))
+    monkeypatch.setitem(sys.modules, "flash_attn", module)
+    backend = backend_of("flash-attn")
+    backend.check(Setting(OWN_MODELS[name], torch.device("cuda"), torch.float16))
+    monkeypatch.setattr(f"{__name__}.backend_of", lambda _: backend)
+    _run(listener, OWN_MODELS[name], StepShape(3, 37), block=block, attention="flash-attn")
+    assert listener.traffic.outside == []
 
 
 def test_a_range_that_lied_would_be_noticed(listener: Listener) -> None:

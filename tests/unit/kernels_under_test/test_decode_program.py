@@ -272,6 +272,12 @@ def test_memory_that_runs_out_within_a_recording_is_known_by_what_came_before() 
     assert not measure.is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
 
 
+@pytest.mark.parametrize("status", ["CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"])
+def test_a_library_without_memory_for_its_workspace_is_a_lack_of_memory(status: str) -> None:
+    """It has words of its own, and takes memory that PyTorch's allocator does not give."""
+    assert measure.is_out_of_memory(RuntimeError(f"CUDA error: {status} when calling `create`"))
+
+
 def test_another_error_is_no_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is shown as what it is."""
 
