@@ -19,6 +19,9 @@ __all__ = ["KERNEL", "NO_VALUE", "Activities", "activities_of", "distinct", "who
 NO_VALUE = np.iinfo(np.int64).min
 """What stands for null in a column of whole numbers."""
 
+_FARTHEST_NS = 1 << 62
+"""[ns] 146 years from zero: what lies beyond is damage."""
+
 KERNEL, COPY, MEMSET, GRAPH = range(4)
 """Kinds of activity."""
 _NUMBERS = (
@@ -54,7 +57,7 @@ class Activities(NamedTuple):
 
 
 def activities_of(trace: Trace) -> Activities:
-    """Gather what devices did; what has no begin or no end is left out."""
+    """Gather what devices did; what has no begin or no end, or impossible ones, is left out."""
     tables = [trace.kernels, trace.copies, trace.memsets, trace.graph_launches]
     kinds = [np.full(table.num_rows, kind) for kind, table in enumerate(tables)]
     rows = [np.arange(table.num_rows) for table in tables]
@@ -62,7 +65,9 @@ def activities_of(trace: Trace) -> Activities:
         name: np.concatenate([whole_column(table, name) for table in tables]) for name in _NUMBERS
     }
     every = Activities(np.concatenate(kinds), np.concatenate(rows), number)
-    is_timed = (number["start_ns"] != NO_VALUE) & (number["end_ns"] != NO_VALUE)
+    start, end = number["start_ns"], number["end_ns"]
+    # The difference of any two times that are left is a whole number of 64 bits.
+    is_timed = (start <= end) & (start > -_FARTHEST_NS) & (end < _FARTHEST_NS)
     return every.only(is_timed)
 
 

@@ -105,10 +105,16 @@ def timeline(
             "holds no kernel, copy or memset, so that there is no time to account for",
             "Trace with nsys profile -t cuda,nvtx, while the GPU works.",
         )
+    every = (trace.kernels, trace.copies, trace.memsets, trace.graph_launches)
+    left_out = sum(table.num_rows for table in every) - len(activities)
     ranges = step_ranges(trace, steps_from)
     step = step_of(activities, ranges)
     has_steps = bool((step >= 0).any())
     notes = list(trace.warnings)
+    if left_out:
+        notes.append(
+            f"{left_out} activities have no begin or no end, or end before they begin: left out."
+        )
     if has_steps:
         step, ranges, unused = _in_order(activities, step, ranges)
         notes += _notes(activities, step, unused)

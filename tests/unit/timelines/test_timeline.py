@@ -228,6 +228,16 @@ def test_each_gpu_has_its_row(tmp_path: Path) -> None:
     assert rows[1]["idle_queued_ns"] == 50
 
 
+def test_times_that_cannot_be_are_left_out_and_counted(tmp_path: Path) -> None:
+    """They would take time away from what ran, or overflow."""
+    kernels = [Kernel(0, 100), Kernel(60, 50), Kernel(-(2**63) + 1, 5), Kernel(10, 2**63 - 1)]
+    result = _of(tmp_path, Events(kernels=kernels))
+    (row,) = result.steps.to_pylist()
+    assert (row["wall_ns"], row["busy_ns"], row["kernel_duration_ns"]) == (100, 100, 100)
+    assert row["kernel_count"] == 1
+    assert any(note.startswith("3 activities") for note in result.notes)
+
+
 def test_a_trace_in_which_no_device_did_anything_is_refused(tmp_path: Path) -> None:
     """With what to trace."""
     with pytest.raises(NotATraceError, match="no kernel, copy or memset"):
