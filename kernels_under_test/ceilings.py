@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import statistics
-import subprocess
 import sys
-from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kernels_under_test.ceilings_clock import clock_within, sampled_clocks
 from kernels_under_test.refusals import NotAvailableError, find_torch
 from kernels_under_test.single.kernels import make_kernel, tensor_resource
 from kernels_under_test.single.timing import time_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["main", "measure"]
 
@@ -36,7 +34,6 @@ _L2_TIMES = 8
 _COPIES_BYTES = (1 << 28, 1 << 30, 1 << 32)
 _SHARE_OF_FREE = 0.4
 """Of the free memory, that a measurement may take."""
-_SAMPLE_MS = 50
 
 
 def measure(torch: Any, device: str, index: int, seconds: float) -> dict[str, Any]:
@@ -66,7 +63,11 @@ def measure(torch: Any, device: str, index: int, seconds: float) -> dict[str, An
     capability = found.get("compute_capability")
     plan = [("copy", "float32", "dram")]
     plan += [("gemm", one, tensor_resource(one, capability)) for one in _DTYPES]
-    found["measurements"] = [_measured(torch, one, place, seconds=seconds) for one in plan]
+    uuid = getattr(torch.cuda.get_device_properties(index), "uuid", None) if is_cuda else None
+    with sampled_clocks(None if uuid is None else str(uuid)) as clocks:
+        found["measurements"] = [_measured(torch, one, place, seconds=seconds) for one in plan]
+    for size in (size for one in found["measurements"] for size in one["sizes"]):
+        size["sm_clock_hz"] = clock_within(clocks, *size.pop("between"))
     found |= {"torch_version": str(torch.__version__), "cuda_version": torch.version.cuda}
     return found
 
@@ -93,8 +94,9 @@ def _measured(
     for shape in _shapes(torch, name, dtype, place):
         try:
             made = [make_kernel(torch, name, dtype=dtype, shape=shape, device=place)]
-            with _clock(place) as clocks:
-                timing = time_kernel(torch, made[0].run, place, seconds=seconds)
+            begin = datetime.now()  # local, as the times of nvidia-smi are
+            timing = time_kernel(torch, made[0].run, place, seconds=seconds)
+            end = datetime.now()
         except (NotAvailableError, RuntimeError, TypeError) as error:
             answer["problem"] = (str(error).strip().splitlines() or [type(error).__name__])[0]
             continue
@@ -110,7 +112,7 @@ def _measured(
                 "best_per_s": amount / timing.best_ns * 1e9,
                 "spread_pct": timing.spread_pct,
                 "measurement_count": timing.measurement_count,
-                "sm_clock_hz": statistics.median(clocks) if clocks else None,
+                "between": (begin, end),
             }
         )
     return answer
@@ -138,7 +140,9 @@ def _shapes(torch: Any, name: str, dtype: str, place: str) -> list[dict[str, int
         l2 = getattr(torch.cuda.get_device_properties(place), "L2_cache_size", None) or 1 << 26
         most = free * _SHARE_OF_FREE / 2
         large = [one for one in _COPIES_BYTES if _L2_TIMES * l2 <= one <= most]
-        sizes = [one // 4 for one in large or [int(most)]]
+        if not large and _L2_TIMES * l2 <= most:
+            large = [int(most)]
+        sizes = [one // 4 for one in large]
     else:
         free, _ = torch.cuda.mem_get_info(place)
         width = 8 if dtype == "float64" else 4
@@ -148,36 +152,6 @@ def _shapes(torch: Any, name: str, dtype: str, place: str) -> list[dict[str, int
     if name == "copy":
         return [{"elements": one} for one in sizes]
     return [{"m": one, "n": one, "k": one} for one in sizes]
-
-
-@contextmanager
-def _clock(place: str) -> Iterator[list[float]]:
-    """Gather the SM clock [Hz] that nvidia-smi shows meanwhile; nothing where it cannot."""
-    clocks: list[float] = []
-    program = shutil.which("nvidia-smi")
-    if place == "cpu" or program is None:
-        yield clocks
-        return
-    # By its identity: CUDA_VISIBLE_DEVICES and nvidia-smi number GPUs differently.
-    import torch  # noqa: PLC0415 - it is loaded already
-
-    about = torch.cuda.get_device_properties(place)
-    uuid = getattr(about, "uuid", None)
-    which = [] if uuid is None else ["-i", f"GPU-{uuid}"]
-    query = ["--query-gpu=clocks.sm", "--format=csv,noheader,nounits", f"-lms={_SAMPLE_MS}"]
-    try:
-        process = subprocess.Popen(
-            [program, *which, *query], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-    except OSError:
-        yield clocks
-        return
-    try:
-        yield clocks
-    finally:
-        process.terminate()
-        text, _ = process.communicate()
-        clocks += [float(word) * 1e6 for word in text.split() if word.isdecimal()]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,10 +12,10 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsightlens.devices import roofs_of
+from nsightlens.devices import product_of, roofs_of
 from nsightlens.devices.ceilings import FORMAT, VERSION
-from nsightlens.devices.overrides import search_products
-from nsightlens.errors import FilterError, ProfilingError, ProgramNotFoundError
+from nsightlens.devices.products import is_partition
+from nsightlens.errors import ProfilingError, ProgramNotFoundError
 from nsightlens.programs import run_quietly
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _answer(text: str) -> dict[str, Any]:
 
 def _judged(answer: dict[str, Any]) -> MeasuredDevice:
     name, sm_count = str(answer["device_name"]), answer.get("sm_count")
-    rates = _rates(name)
+    rates = _rates(name, sm_count)
     found = [_ceiling(one, rates, sm_count) for one in answer["measurements"]]
     # A resource that two types show, such as FP32, has the better one.
     best: dict[str, Ceiling] = {}
@@ -178,15 +178,18 @@ def _judged(answer: dict[str, Any]) -> MeasuredDevice:
     )
 
 
-def _rates(name: str) -> dict[str, tuple[float | None, float | None]]:
-    """Return by resource the rate per SM and cycle and the peak of a known product."""
-    try:
-        (product, *others), _ = search_products(name.removeprefix("NVIDIA "))
-    except (FilterError, ValueError, LookupError):
+def _rates(name: str, sm_count: int | None) -> dict[str, tuple[float | None, float | None]]:
+    """Return by resource the rate per SM and cycle and the peak of a known product.
+
+    A part of a GPU (MIG) has the rates of its SMs, and a share of DRAM that nobody knows.
+    """
+    product = product_of(name, sm_count)
+    if product is None:
         return {}
-    if others:
-        return {}
-    return {one.resource: (one.rate_per_sm, one.peak_per_s) for one in roofs_of(product)}
+    rates = {one.resource: (one.rate_per_sm, one.peak_per_s) for one in roofs_of(product)}
+    if is_partition(name, sm_count):
+        rates.pop("dram", None)
+    return rates
 
 
 def _ceiling(

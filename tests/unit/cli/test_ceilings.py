@@ -84,6 +84,25 @@ def test_the_best_steady_size_is_shown_beside_the_peak(run: CommandLine, program
     assert "tensor_bf16" in run("ceilings").out
 
 
+@pytest.mark.parametrize(
+    ("name", "sm_count", "has_dram", "has_bf16"),
+    [
+        ("NVIDIA H200", 132, True, True),  # "H200" alone is part of the name of others
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 16, False, True),
+        ("NVIDIA Imaginary 1", 132, False, False),
+    ],
+)
+def test_the_peak_is_that_of_the_name_of_the_driver(
+    run: CommandLine, program: Path, name: str, sm_count: int, has_dram: bool, has_bf16: bool
+) -> None:
+    """A part of a GPU has a share of DRAM that nobody knows; that there is no peak is said."""
+    _says(program, {**_answer(**GOOD), "device_name": name, "sm_count": sm_count})
+    done = run("ceilings", "--format", "json")
+    dram, bf16 = json.loads(done.out)["rows"]
+    assert (dram["peak_per_s"] is not None, bf16["peak_per_s"] is not None) == (has_dram, has_bf16)
+    assert ("dram: no peak of this GPU is known" in done.err) is not has_dram
+
+
 def test_the_file_is_one_that_peaks_takes(run: CommandLine, program: Path) -> None:
     """Each ceiling with its clock and how it was measured; classify takes it."""
     _says(program, _answer(**GOOD))

@@ -9,6 +9,7 @@ import pytest
 
 torch: Any = pytest.importorskip("torch", reason="single kernels need PyTorch")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from kernels_under_test.single.__main__ import main  # noqa: E402
@@ -45,6 +46,28 @@ def test_bytes_written_are_those_of_the_result(name: str, dtype: str) -> None:
     kernel = make_kernel(torch, name, dtype=dtype, shape=SMALL[name], device="cpu")
     with torch.no_grad():
         assert kernel.run().nbytes == kernel.work.written_bytes
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_copy_is_a_kernel_that_copies(dtype: str) -> None:
+    """A copy of the driver would be none, and ncu would not see it."""
+    kernel = make_kernel(torch, "copy", dtype=dtype, shape=SMALL["copy"], device="cpu")
+    seen: list[str] = []
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    source = torch.Generator("cpu")
+    source.manual_seed(0)
+    expected = torch.empty(100, dtype=getattr(torch, dtype)).normal_(generator=source).abs()
+    with Watch():
+        copied = kernel.run()
+    assert seen == ["aten.abs.out"]
+    assert torch.equal(copied, expected)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
