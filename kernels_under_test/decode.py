@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from enum import IntEnum
 from importlib.util import find_spec
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from kernels_under_test.sweep import BatchResult, Request
     from nsightlens.models import ModelConfig
 
-__all__ = ["ExitCode", "batch_sizes", "main"]
+__all__ = ["ExitCode", "main"]
 
 _NAME = "kernels_under_test.decode"
 _BLOCK_TOKENS = 16
@@ -66,18 +65,6 @@ class _Parser(OneLineParser):
     def error(self, message: str) -> NoReturn:
         """Write the error and leave with the exit code of a usage error."""
         self.exit(ExitCode.USAGE, f"{_NAME}: error: {message}. See: python -m {_NAME} --help\n")
-
-
-def batch_sizes(text: str) -> list[int]:
-    """Return batch sizes, ascending: as ``nsightlens profile --batch-sizes`` reads them.
-
-    Examples
-    --------
-    >>> batch_sizes("1:8"), batch_sizes("1,2,4,...,32,48")
-    ([1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 48])
-    """
-    # "A,...,B" is another spelling of "A:B".
-    return predict.batch_sizes(re.sub(r"(\d+),\s*\.\.\.,\s*(\d+)", r"\1:\2", text))
 
 
 def _from_zero(text: str) -> int:
@@ -119,7 +106,7 @@ def _add_step(made: argparse.ArgumentParser) -> None:
         "--batch-sizes",
         metavar="LIST",
         action=Once,
-        type=batch_sizes,
+        type=predict.batch_sizes_with_dots,
         required=True,
         help="sequences in a step: 1,8,64; A:B and A,...,B double from A on",
     )

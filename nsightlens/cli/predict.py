@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.cli import arguments
@@ -169,6 +170,17 @@ def batch_sizes(text: str) -> list[int]:
     if len(found) > _MOST:
         raise argparse.ArgumentTypeError(f"{len(found)} batch sizes are more than {_MOST}")
     return sorted(found)
+
+
+def batch_sizes_with_dots(text: str) -> list[int]:
+    """Return batch sizes; ``A,...,B`` is another spelling of ``A:B``.
+
+    Examples
+    --------
+    >>> batch_sizes_with_dots("1:8"), batch_sizes_with_dots("1,2,4,...,32,48")
+    ([1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 48])
+    """
+    return batch_sizes(re.sub(r"(\d+),\s*\.\.\.,\s*(\d+)", r"\1:\2", text))
 
 
 def _batch(text: str) -> int:

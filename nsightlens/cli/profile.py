@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsightlens.cli.arguments import Once, OneLineParser, add_text, name_of_file
 from nsightlens.cli.exit_codes import SeveralErrors
-from nsightlens.cli.predict import batch_sizes, tokens
+from nsightlens.cli.predict import batch_sizes_with_dots, tokens
 from nsightlens.cli.profiler_options import (
     add_profiler_options,
     from_zero,
@@ -147,7 +146,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         "--batch-sizes",
         metavar="LIST",
         action=Once,
-        type=_batch_sizes,
+        type=batch_sizes_with_dots,
         help="sequences in a step: 1,8,64; A:B and A,...,B double from A on",
     )
     group.add_argument(
@@ -343,11 +342,6 @@ def _step_labels(work: Decode | Target) -> dict[str, str]:
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _batch_sizes(text: str) -> list[int]:
-    """Return batch sizes; ``A,...,B`` is another spelling of ``A:B``."""
-    return batch_sizes(re.sub(r"(\d+),\s*\.\.\.,\s*(\d+)", r"\1:\2", text))
 
 
 # --- What is done ---

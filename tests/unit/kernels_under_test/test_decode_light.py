@@ -14,7 +14,7 @@ from kernels_under_test import decode
 from kernels_under_test.dtypes import dtype_name
 from kernels_under_test.models import first_layers, model_to_run
 from kernels_under_test.refusals import NotAvailableError, find_torch, import_or_refuse
-from nsightlens.cli import profile
+from nsightlens.cli.main import build_parser
 from nsightlens.models import read_model
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def test_importing_the_package_and_its_program_loads_no_torch() -> None:
 )
 def test_batch_sizes_are_read_as_profile_reads_them(text: str) -> None:
     """The command line of the harness is the one that people know."""
-    assert decode.batch_sizes(text) == profile._batch_sizes(text)
+    words = ["--batch-sizes", text, "--context", "8", "--model", "tiny-opt"]
+    of_profile = build_parser("profile").parse_args(["profile", *words])
+    assert decode.parser().parse_args(words).batch_sizes == of_profile.batch_sizes
 
 
 def test_without_torch_one_line_says_how_to_get_it(
