@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
+    "AdviceError",
     "AmbiguousLaunchError",
     "ClusterError",
     "CompressedReportError",
@@ -43,6 +44,7 @@ __all__ = [
     "RunFolderMismatchError",
     "SalvageWarning",
     "ScannerError",
+    "ServingFileError",
     "SettingsFileError",
     "StringIndexError",
     "TrailingBytesError",
@@ -167,6 +169,13 @@ class DatasetFormatError(ReportFormatError):
     """A folder is no dataset of `nsightlens.store`, has another version, or is damaged."""
 
 
+class ServingFileError(ReportFormatError):
+    """A file of serving results cannot be used: it is damaged, of no known kind, or says nothing.
+
+    Also a result that must not be used, such as one in which every request failed.
+    """
+
+
 class MissingMetricError(NsightLensError, KeyError):
     """A metric was asked for by name and no launch of the report has it."""
 
@@ -239,6 +248,10 @@ class ScannerError(NsightLensError, ImportError):
 
 class FilterError(NsightLensError, ValueError):
     """A filter given by the user cannot be understood, or nothing passes it."""
+
+
+class AdviceError(NsightLensError, ValueError):
+    """What was measured cannot answer the question, or it is not clear which sweep is meant."""
 
 
 class LaunchMatch(NamedTuple):

@@ -60,8 +60,10 @@ TABLE = (
         ExitCode.USAGE,
         "The command line cannot be understood, no launch passes the filters, there is none to "
         "explain or it is not clear which, a GPU or a model is not known, or a file of settings or "
-        "the configuration of a model cannot be used.",
+        "the configuration of a model cannot be used, or serving results cannot answer what was "
+        "asked.",
         (
+            errors.AdviceError,
             errors.FilterError,
             errors.ProfilerOptionError,
             errors.UnknownDeviceError,

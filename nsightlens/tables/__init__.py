@@ -8,6 +8,7 @@ changes its name, type, unit or meaning; a new column alone does not raise it.
 - `nsightlens.tables.of_launches`, `nsightlens.tables.of_reports`: what a report holds.
 - `nsightlens.tables.of_labels`: what `nsightlens.classify` says of it.
 - `nsightlens.tables.of_datasets`: what a dataset of many reports adds.
+- `nsightlens.tables.of_serving`: what serving benchmarks say, and the advisor works on.
 - `nsightlens.tables.of_sweeps`: what `nsightlens.sweep` says of a sweep over batch sizes.
 - `nsightlens.tables.of_comparisons`: what `nsightlens.compare` says of two sides, and a gate.
 - `nsightlens.tables.of_joined`: launches of a report beside kernels of a trace.
@@ -32,6 +33,13 @@ from nsightlens.tables.of_reports import (
     STALL_REASONS,
     STALLS,
 )
+from nsightlens.tables.of_serving import (
+    ADVICE_CURVE,
+    ADVICE_REPLICAS,
+    SERVING_FILES,
+    SERVING_ORIGINS,
+    SERVING_RUNS,
+)
 from nsightlens.tables.of_sweeps import SWEEP, SWEEP_STEPS, SWEEP_TRENDS
 from nsightlens.tables.of_timelines import (
     TIMELINE_ADVICE,
@@ -55,6 +63,8 @@ from nsightlens.tables.of_traces import (
 )
 
 __all__ = [
+    "ADVICE_CURVE",
+    "ADVICE_REPLICAS",
     "COMPARED",
     "COMPARISON",
     "COMPARISON_FAMILIES",
@@ -73,6 +83,9 @@ __all__ = [
     "ROOFLINES",
     "RULES",
     "SCHEMA_VERSION",
+    "SERVING_FILES",
+    "SERVING_ORIGINS",
+    "SERVING_RUNS",
     "SESSIONS",
     "STALLS",
     "STALL_REASONS",

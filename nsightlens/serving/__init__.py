@@ -1,0 +1,8 @@
+"""Serving results -> ``serving_runs``: benchmarks, server logs and telemetry, read as they are.
+
+- `nsightlens.serving.part`: what one place of a file says of one run.
+- `nsightlens.serving.opened`: a file, looked at once and by every reader.
+- `nsightlens.serving.formats`: the readers, in the order in which they are asked.
+- `nsightlens.serving.folder`: which files there are. `nsightlens.serving.assembly`: the parts of
+  one run together. `nsightlens.serving.serving`: `open_serving`, `Serving`.
+"""
