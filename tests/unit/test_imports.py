@@ -51,6 +51,7 @@ ONE_DOOR = {
     "ncu_report": "readers",
     "sqlite3": "nsys",
     "fsspec": "readers",
+    "yaml": "serving",
     "tomllib": "toml_files",
     "tomli": "toml_files",
     "IPython": "notebook",
