@@ -1,0 +1,186 @@
+"""Parts of many files -> runs: which log and which samples belong to which result.
+
+Files that lie together belong together. A server that lies with one result is of that run, values
+and samples. A server that serves many results gives its settings and its memory to each, but never
+what happened (preemptions, use of the pool), which nobody can take apart afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nsightlens.serving.path_hints import hints_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from nsightlens.serving.part import Part
+
+__all__ = ["Group", "Located", "groups_of"]
+
+_SERVER_INDEX = re.compile(r"(?:server|replica|instance|worker)[_-]?(\d+)", re.IGNORECASE)
+_MATCHED = ("max_num_seqs", "max_concurrency", "static_batch_size", "replicas")
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A part, and where its file lies below what the user gave."""
+
+    part: Part
+    relative: Path
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """Folders of the file, from the one that was given."""
+        return self.relative.parts[:-1]
+
+    @property
+    def server_index(self) -> str | None:
+        """Number of the server in the file's name: ``metrics_server_1.csv``."""
+        match = _SERVER_INDEX.search(self.relative.name)
+        return match[1] if match else None
+
+
+@dataclass(eq=False)
+class Group:
+    """The parts of one run.
+
+    Parameters
+    ----------
+    results
+        Parts of the benchmark: one, or several of one file with equal ``run_key``.
+    own
+        Servers and telemetry of this run alone.
+    shared
+        Servers that other runs share.
+    """
+
+    results: list[Located]
+    own: list[Located]
+    shared: list[Located]
+
+
+def groups_of(located: Sequence[Located]) -> tuple[list[Group], list[tuple[Located, str]]]:
+    """Return the parts of each run, and the parts that belong to none, with the reason.
+
+    Parameters
+    ----------
+    located
+        All parts, in the order of their files.
+    """
+    groups = _of_results([one for one in located if one.part.kind == "result"])
+    below = _by_folder(groups)
+    unused: list[tuple[Located, str]] = []
+    orphans: dict[tuple[str, ...], list[Located]] = defaultdict(list)
+    others = [one for one in located if one.part.kind != "result"]
+    for place, parts in _together(others).items():
+        candidates = _candidates(place, below)
+        if candidates:
+            unused += _attach(parts, candidates)
+        else:
+            orphans[place] += parts
+    groups += [Group([], parts, []) for parts in orphans.values()]
+    return groups, unused
+
+
+def _of_results(results: Sequence[Located]) -> list[Group]:
+    keyed: dict[tuple[str, str], Group] = {}
+    for one in results:
+        key = (one.part.path, one.part.run_key or one.part.where)
+        if key in keyed:
+            keyed[key].results.append(one)
+        else:
+            keyed[key] = Group([one], [], [])
+    return list(keyed.values())
+
+
+def _by_folder(groups: Iterable[Group]) -> dict[tuple[str, ...], tuple[list[Group], list[Group]]]:
+    """Return for each folder the runs with a result in it, and those in it or below it."""
+    found: dict[tuple[str, ...], tuple[list[Group], list[Group]]] = {}
+    for group in groups:
+        folder = group.results[0].folder
+        for depth in range(len(folder) + 1):
+            here, below = found.setdefault(folder[:depth], ([], []))
+            below.append(group)
+            if depth == len(folder):
+                here.append(group)
+    return found
+
+
+def _candidates(
+    folder: tuple[str, ...], below: dict[tuple[str, ...], tuple[list[Group], list[Group]]]
+) -> list[Group]:
+    """Return the runs that a file in this folder may belong to: in it, below it, else beside it."""
+    for depth in range(len(folder), -1, -1):
+        here, under = below.get(folder[:depth], ([], []))
+        if here or under:
+            return here or under
+    return []
+
+
+def _together(others: Iterable[Located]) -> dict[tuple[str, ...], list[Located]]:
+    found: dict[tuple[str, ...], list[Located]] = defaultdict(list)
+    for one in others:
+        found[one.folder].append(one)
+    return found
+
+
+def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located, str]]:
+    """Give the parts of one folder to runs; return those that cannot be given, with the reason."""
+    if len(candidates) == 1:
+        candidates[0].own += parts
+        return []
+    unused: list[tuple[Located, str]] = []
+    left: list[Located] = []
+    for one in parts:
+        matching = _matching(one, candidates)
+        if matching is None:
+            left.append(one)
+        elif len(matching) == 1:
+            matching[0].own.append(one)
+        else:
+            for group in matching:
+                group.shared.append(one)
+    servers = [one for one in left if one.part.kind == "server"]
+    for one in left:
+        if one.part.kind != "server":
+            reason = f"lies beside {len(candidates)} results, and nothing says which it is of"
+            unused.append((one, reason))
+        elif len(servers) == 1:
+            for group in candidates:
+                group.shared.append(one)
+        else:
+            reason = (
+                f"is one of {len(servers)} servers beside {len(candidates)} results, and nothing "
+                "says whose"
+            )
+            unused.append((one, reason))
+    return unused
+
+
+def _matching(one: Located, candidates: list[Group]) -> list[Group] | None:
+    """Return the runs whose names or settings say the same as the part's; None where none says."""
+    mine = {key: hint.value for key, hint in hints_of(one.relative).items() if key in _MATCHED}
+    names = {key for key, hint in hints_of(one.relative).items() if hint.name == one.relative.name}
+    keys = [key for key in _MATCHED if key in mine and key in names]
+    logged = one.part.values.get("max_num_seqs")
+    if not keys and logged is not None:
+        mine, keys = {"max_num_seqs": logged}, ["max_num_seqs"]
+    if not keys:
+        return None
+    found = [group for group in candidates if _says(group, keys[0], mine[keys[0]])]
+    return found or None
+
+
+def _says(group: Group, key: str, value: object) -> bool:
+    result = group.results[0]
+    values = result.part.values
+    said = values.get(key, values.get(f"?{key}"))
+    if said is None:
+        hint = hints_of(result.relative).get(key)
+        said = hint.value if hint else None
+    return said is not None and said == value

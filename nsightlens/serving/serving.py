@@ -1,0 +1,286 @@
+"""`open_serving`: files and folders of serving results -> `Serving`, the tables of their runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nsightlens.errors import MissingExtraError, ReportNotFoundError, ServingFileError
+from nsightlens.serving.assembly import run_of_group
+from nsightlens.serving.folder import find_files, natural_key
+from nsightlens.serving.formats import format_of
+from nsightlens.serving.grouping import Located, groups_of
+from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.path_hints import varying_numbers
+from nsightlens.serving.run import Origin
+from nsightlens.tables import (
+    SERVING_FILES,
+    SERVING_ORIGINS,
+    SERVING_RUNS,
+    schema_of,
+    table_of,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    import pyarrow as pa
+
+    from nsightlens.serving.folder import Found
+    from nsightlens.serving.grouping import Group
+    from nsightlens.serving.run import Run
+
+__all__ = ["RunNote", "Serving", "open_serving"]
+
+_BATCH_COLUMNS = ("max_num_seqs", "static_batch_size", "max_concurrency")
+
+
+class RunNote(NamedTuple):
+    """Something a person must know of a run: its name, a key for programs, and a sentence."""
+
+    run: str
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Serving:
+    """The runs that files and folders of serving results hold.
+
+    Parameters
+    ----------
+    runs
+        With the schema ``SERVING_RUNS``: a row per run.
+    origins
+        With the schema ``SERVING_ORIGINS``: for each value of ``runs``, its file.
+    files
+        With the schema ``SERVING_FILES``: every file that was found, and what became of it.
+    notes
+        What a person must know.
+    profiles
+        Reports and traces of profilers that lay among the files.
+    source
+        What was opened, as given.
+    """
+
+    runs: pa.Table
+    origins: pa.Table
+    files: pa.Table
+    notes: tuple[RunNote, ...]
+    profiles: tuple[str, ...]
+    source: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Serving of {self.runs.num_rows} runs: {', '.join(self.source)}>"
+
+
+class _FileRow(NamedTuple):
+    path: str
+    format: str | None
+    state: str
+    reason: str | None
+
+
+def open_serving(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Serving:
+    """Read results of serving benchmarks, server logs and telemetry.
+
+    Parameters
+    ----------
+    paths
+        Files and folders; folders are searched to the bottom. Files that lie together are taken
+        together: a log and samples belong to the result in their folder.
+    progress
+        Called with the files that are done and their number.
+
+    Returns
+    -------
+    Serving
+        At least one run. A file that is known and of no use is in ``files`` with the reason.
+
+    Raises
+    ------
+    ReportNotFoundError
+        A path does not exist or cannot be read.
+    ServingFileError
+        A file that was named cannot be used; or no file of a folder holds a run.
+
+    Examples
+    --------
+    >>> import nsightlens
+    >>> nsightlens.open_serving("results/").runs  # doctest: +SKIP
+    """
+    given: Sequence[Any] = (
+        [paths] if isinstance(paths, str) or hasattr(paths, "__fspath__") else paths
+    )
+    found, profiles = find_files(given)
+    located: list[Located] = []
+    rows: list[_FileRow] = []
+    for index, file in enumerate(found):
+        parts, row = _read(file, is_only=len(found) == 1)
+        located += parts
+        rows.append(row)
+        if progress is not None:
+            progress(index + 1, len(found))
+    groups, unused = groups_of(located)
+    runs = _runs(groups)
+    notes = [RunNote(run.name, *note) for run in runs for note in run.notes]
+    notes += [
+        RunNote("", "unused_file", f"{one.part.path} {reason}: not used.") for one, reason in unused
+    ]
+    if not runs:
+        raise _no_runs([str(one) for one in given], rows, located, profiles)
+    return Serving(
+        _runs_table(runs),
+        _origins_table(runs),
+        _files_table(rows, runs),
+        tuple(notes),
+        tuple(profiles),
+        tuple(str(one) for one in given),
+    )
+
+
+def _read(file: Found, *, is_only: bool) -> tuple[list[Located], _FileRow]:
+    """Read one file; a file that was not named itself is refused in its row, not by an error."""
+    kind = None
+    try:
+        opened = OpenedFile(file.path, file.shown)
+        kind = format_of(opened)
+        if kind is None:
+            if file.is_named:
+                raise _unknown(opened)
+            return [], _FileRow(file.shown, None, "unknown", None)
+        parts = kind.read(opened)
+    except (ServingFileError, ReportNotFoundError, MissingExtraError) as error:
+        if file.is_named and is_only:
+            raise
+        reason = str(error).removeprefix(f"{file.shown}: ")
+        return [], _FileRow(file.shown, kind.name if kind else None, "refused", reason)
+    return [Located(one, file.relative) for one in parts], _FileRow(
+        file.shown, kind.name, "read", None
+    )
+
+
+def _unknown(file: OpenedFile) -> ServingFileError:
+    if file.looks_like_json and file.json is None and not file.json_lines:
+        return ServingFileError(
+            file.shown, file.json_problem(), "Copy it again, or run the benchmark again."
+        )
+    return ServingFileError(
+        file.shown,
+        "is no result, log or telemetry that is known",
+        "docs/serving-formats.md lists what is read; a CSV with named columns always is.",
+    )
+
+
+def _no_runs(
+    given: list[str], rows: list[_FileRow], located: list[Located], profiles: list[str]
+) -> ServingFileError:
+    refused = [row for row in rows if row.state == "refused"]
+    shown = ", ".join(given)
+    if refused:
+        more = f" ({len(refused) - 1} more were refused)" if len(refused) > 1 else ""
+        problem = f"holds no run; {refused[0].path}: {refused[0].reason}{more}"
+        return ServingFileError(shown, problem.rstrip("."), "")
+    if located:
+        formats = ", ".join(sorted({one.part.format for one in located}))
+        return ServingFileError(
+            shown,
+            f"holds no result of a benchmark, only {formats}",
+            "Add the JSON that the benchmark wrote (vllm bench serve --save-result).",
+        )
+    if profiles:
+        return ServingFileError(
+            shown,
+            f"holds no serving results, but {len(profiles)} files of profilers",
+            "Give the folder of the benchmark's results, and these by --profile.",
+        )
+    return ServingFileError(
+        shown,
+        f"holds no result, log or telemetry that is known, among {len(rows)} files",
+        "docs/serving-formats.md lists what is read; a CSV with named columns always is.",
+    )
+
+
+def _runs(groups: Iterable[Group]) -> list[Run]:
+    runs: list[Run] = []
+    paths: list[Path] = []
+    names: dict[str, int] = {}
+    for group in groups:
+        first = (group.results or group.own or group.shared)[0]
+        relative = (
+            Path(*first.relative.parts[1:]) if len(first.relative.parts) > 1 else first.relative
+        )
+        key = first.part.where or first.part.run_key
+        name = f"{relative.as_posix()}: {key}" if key else relative.as_posix()
+        count = names.get(name, 0)
+        names[name] = count + 1
+        run = run_of_group(group, f"{name} ({count + 1})" if count else name)
+        if run is not None:
+            runs.append(run)
+            paths.append(first.relative)
+    _name_batches(runs, paths)
+    order = sorted(range(len(runs)), key=lambda index: natural_key(runs[index].name))
+    return [runs[index] for index in order]
+
+
+def _name_batches(runs: list[Run], paths: list[Path]) -> None:
+    """Give runs without a batch size the one number in which their names differ."""
+    without = [
+        index
+        for index, run in enumerate(runs)
+        if not any(run.values.get(name) for name in _BATCH_COLUMNS)
+    ]
+    numbers = varying_numbers([paths[index] for index in without])
+    for index, number in zip(without, numbers, strict=True):
+        if number is None:
+            continue
+        run = runs[index]
+        origin = Origin(str(paths[index]), f"name {number[1]!r}", "name", "by the name")
+        run.put("max_num_seqs", number[0], origin)
+        run.note(
+            "batch_by_name",
+            f"The batch size {number[0]} of {run.name} is the one number in which the names of the "
+            "runs differ: no file says it.",
+        )
+
+
+def _runs_table(runs: Sequence[Run]) -> pa.Table:
+    schema = schema_of(SERVING_RUNS)
+    columns = {
+        name: [run.values.get(name) for run in runs] for name in schema.names if name != "run"
+    }
+    return table_of(schema, {"run": [run.name for run in runs], **columns}, len(runs))
+
+
+def _origins_table(runs: Sequence[Run]) -> pa.Table:
+    rows = [(run.name, column, origin) for run in runs for column, origin in run.origins.items()]
+    data = {
+        "run": [row[0] for row in rows],
+        "column": [row[1] for row in rows],
+        "path": [row[2].path for row in rows],
+        "where": [row[2].where for row in rows],
+        "format": [row[2].format for row in rows],
+        "derived": [row[2].derived for row in rows],
+    }
+    return table_of(schema_of(SERVING_ORIGINS), data, len(rows))
+
+
+def _files_table(rows: Sequence[_FileRow], runs: Sequence[Run]) -> pa.Table:
+    counts: dict[str, int] = {}
+    for run in runs:
+        for path in {origin.path for origin in run.origins.values()}:
+            counts[path] = counts.get(path, 0) + 1
+    data = {
+        "path": [row.path for row in rows],
+        "format": [row.format for row in rows],
+        "state": [row.state for row in rows],
+        "run_count": [counts.get(row.path, 0) for row in rows],
+        "reason": [row.reason for row in rows],
+    }
+    return table_of(schema_of(SERVING_FILES), data, len(rows))

@@ -1,0 +1,171 @@
+"""Samples over time -> the values of one run: means within its duration, peaks, differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nsightlens.serving.part import Samples
+
+__all__ = ["Found", "of_gpu_samples", "of_server_samples"]
+
+CLOCK_LIMITED_SHARE = 0.05
+"""A run is clock-limited where more than this share of its samples says so."""
+
+SLOW_SAMPLES_S = 2.0
+"""[s] A peak between samples that lie further apart than this may have been missed."""
+
+
+class Found(NamedTuple):
+    """A value, how it was computed, and what to know of it."""
+
+    value: Any
+    derived: str
+    note: tuple[str, str] | None = None
+
+
+def _window(samples: Samples, duration_s: float | None) -> tuple[NDArray[Any], str]:
+    """Return which samples lie within the run, and how that was found.
+
+    With time 0 at the begin of the benchmark, those from 0 to the duration; the samples of a clock
+    that is not the benchmark's, from the first to the last with a running sequence.
+    """
+    time = samples.time_s
+    if duration_s and samples.begins_with_run:
+        mask = (time >= 0) & (time <= duration_s)
+        if mask.any():
+            return mask, f"within the {duration_s:.4g} s of the run"
+    for name in ("running", "gpu_utilization_pct"):
+        if name in samples.columns:
+            active = np.flatnonzero(np.nan_to_num(samples.columns[name]) > 0)
+            if active.size:
+                mask = np.zeros(time.size, bool)
+                mask[active[0] : active[-1] + 1] = True
+                return mask, "from the first to the last that was busy"
+    return np.ones(time.size, bool), "of all"
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _peak(values: NDArray[Any]) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.max()) if known.size else None
+
+
+def _growth(values: NDArray[Any]) -> tuple[float, bool] | None:
+    """Return how far a counter rose, over restarts, and whether it was restarted."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return None
+    steps = np.diff(known)
+    fell = steps < 0
+    return float(np.where(fell, known[1:], steps).sum()), bool(fell.any())
+
+
+def of_server_samples(servers: Sequence[Samples], duration_s: float | None) -> dict[str, Found]:
+    """Return the columns of ``serving_runs`` that samples of one run's servers give.
+
+    Parameters
+    ----------
+    servers
+        One per server that ran at once: running sequences are summed, of peaks the largest counts.
+    duration_s
+        [s] Of the run; None where it is not known.
+    """
+    windows = [_window(one, duration_s) for one in servers]
+    found: dict[str, Found] = {}
+
+    def each(name: str) -> list[tuple[NDArray[Any], NDArray[Any], str]]:
+        return [
+            (one.columns[name], mask, words)
+            for one, (mask, words) in zip(servers, windows, strict=True)
+            if name in one.columns
+        ]
+
+    def put(column: str, numbers: list[float | None], words: str, *, total: bool) -> None:
+        known = [one for one in numbers if one is not None]
+        if known and len(known) == len(servers):
+            several = f", {'sum' if total else 'largest'} of {len(known)} servers"
+            found[column] = Found(
+                sum(known) if total else max(known), words + (several if len(known) > 1 else "")
+            )
+
+    for name, column in (("running", "mean_running"), ("waiting", "mean_waiting")):
+        rows = each(name)
+        if rows:
+            _, mask, words = rows[0]
+            count = int(mask.sum())
+            means = [_mean(values[m]) for values, m, _ in rows]
+            put(column, means, f"mean of {count} samples {words}", total=True)
+    rows = each("running")
+    put("mean_running_whole", [_mean(v) for v, _, _ in rows], "mean of all samples", total=True)
+    put("max_running", [_peak(v) for v, _, _ in rows], "largest sample", total=True)
+    rows = each("kv_usage_pct")
+    put("kv_peak_pct", [_peak(v) for v, _, _ in rows], "largest sample", total=False)
+    put("kv_mean_pct", [_mean(v[m]) for v, m, _ in rows], "mean within the run", total=False)
+    rows = each("prefix_hit_pct")
+    put("prefix_hit_pct", [_mean(v[m]) for v, m, _ in rows], "mean within the run", total=False)
+    growths = [_growth(v) for v, _, _ in each("preemption_total")]
+    if growths and all(one is not None for one in growths):
+        known = [one for one in growths if one is not None]
+        restarted = any(one[1] for one in known)
+        note = ("counter_restarted", "A counter of preemptions fell: the server was restarted.")
+        found["preemption_count"] = Found(
+            sum(one[0] for one in known), "growth of the counter", note if restarted else None
+        )
+    if "kv_peak_pct" in found:
+        found["kv_peak_pct"] = found["kv_peak_pct"]._replace(note=_slow(servers))
+    return found
+
+
+def _slow(servers: Sequence[Samples]) -> tuple[str, str] | None:
+    steps = [float(np.median(np.diff(one.time_s))) for one in servers if one.time_s.size > 1]
+    slowest = max(steps, default=0.0)
+    if slowest <= SLOW_SAMPLES_S:
+        return None
+    return (
+        "kv_peak_sampled",
+        f"KV use was sampled every {slowest:.3g} s: its peak may have been higher.",
+    )
+
+
+def of_gpu_samples(gpus: Sequence[Samples], duration_s: float | None) -> dict[str, Found]:
+    """Return the columns of ``serving_runs`` that telemetry of a run's GPUs gives."""
+    found: dict[str, Found] = {}
+    clocks, peaks, limited, dram = [], [], [], []
+    for one in gpus:
+        mask, _ = _window(one, duration_s)
+        columns = one.columns
+        if "sm_clock_mhz" in columns:
+            clocks.append(_mean(columns["sm_clock_mhz"][mask]))
+            peaks.append(_peak(columns["sm_clock_mhz"]))
+        if "clock_limited" in columns:
+            limited.append(_mean(columns["clock_limited"][mask]))
+        if "dram_active_pct" in columns:
+            dram.append(_mean(columns["dram_active_pct"][mask]))
+    for column, numbers, words in (
+        ("sm_clock_mhz", clocks, "mean within the run"),
+        ("sm_clock_max_mhz", peaks, "largest sample"),
+        ("dram_active_pct", dram, "mean within the run"),
+    ):
+        known = [number for number in numbers if number is not None]
+        if known:
+            lowest = min(known) if column == "sm_clock_mhz" else max(known)
+            several = f", of {len(known)} GPUs" if len(known) > 1 else ""
+            found[column] = Found(lowest, words + several)
+    shares = [one for one in limited if one is not None]
+    if shares:
+        share = max(shares)
+        found["clock_limited"] = Found(
+            share > CLOCK_LIMITED_SHARE, f"{100 * share:.3g} % of the samples say so"
+        )
+    return found
