@@ -22,6 +22,7 @@ __all__ = [
     "Neighbour",
     "Plateau",
     "Prediction",
+    "Question",
     "ReplicaAdvice",
     "Slo",
     "StepCosts",
@@ -387,6 +388,15 @@ class Prediction:
     backtest_max_error_pct: float | None
     text: str
     warnings: tuple[Warned, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that was not measured: see `nsightlens.advisor.what_if`."""
+
+    batch_size: float | None = None
+    context_length: float | None = None
+    device: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class _FileRow(NamedTuple):
 def open_serving(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Serving:
     """Read results of serving benchmarks, server logs and telemetry.
 
@@ -96,7 +96,7 @@ def open_serving(
         Files and folders; folders are searched to the bottom. Files that lie together are taken
         together: a log and samples belong to the result in their folder.
     progress
-        Called with the files that are done and their number.
+        Called with each file, how many are done, and how many there are.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def open_serving(
         located += parts
         rows.append(row)
         if progress is not None:
-            progress(index + 1, len(found))
+            progress(file.shown, index + 1, len(found))
     groups, unused = groups_of(located)
     runs = _runs(groups)
     notes = [RunNote(run.name, *note) for run in runs for note in run.notes]

@@ -1,0 +1,164 @@
+"""How far the answer may be trusted, what is missing, and what would change it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow.compute as pc
+
+from nsightlens.advisor.answers import Lacking
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nsightlens.advisor.answers import (
+        BatchChoice,
+        Curve,
+        MemoryAdvice,
+        Plateau,
+        ReplicaAdvice,
+        Why,
+    )
+
+__all__ = ["confidence_of", "lacking", "would_change"]
+
+FEW_BATCHES = 5
+"""Fewer measured batch sizes leave the best one to chance."""
+_LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
+
+
+def confidence_of(
+    curve: Curve, plateau: Plateau, choice: BatchChoice
+) -> tuple[Literal["high", "medium", "low"], str]:
+    """Return how far the choice may be trusted, and why.
+
+    It begins as high and falls by one level for each of: every run is single; few batch sizes; the
+    chosen row is flagged; preemptions are not known; the running batch is not measured; the law
+    does not hold; the choice lies between measured batch sizes.
+    """
+    row: dict[str, Any] = choice.row or {}
+    against: list[str] = []
+    rows = curve.rows
+    counts = [one or 1 for one in rows["run_count"].to_pylist()]
+    if max(counts, default=1) == 1:
+        against.append("each batch size was measured once, so that noise is not known")
+    if rows.num_rows < FEW_BATCHES:
+        against.append(f"only {rows.num_rows} batch sizes were measured")
+    flags = [one for one in (row.get("flags") or "").split(",") if one and one != "single_run"]
+    if flags:
+        against.append(f"the chosen run is flagged: {', '.join(flags)}")
+    if row and row.get("preemption_count") is None:
+        against.append("whether the chosen run was preempted is not known")
+    if row and row.get("running_source") in {"nominal", "concurrency"}:
+        against.append("how many sequences ran was not measured")
+    if plateau.refused is not None:
+        against.append("the linear law does not hold")
+    if choice.is_interpolated:
+        against.append("the choice lies between measured batch sizes")
+    if not against:
+        return "high", "Repeated runs, measured running batch and preemptions, and the law holds."
+    level = _LEVELS[min(len(against), 2)]
+    text = "; ".join(against)
+    return level, f"{text[0].upper()}{text[1:]}."
+
+
+def lacking(
+    runs: pa.Table,
+    curve: Curve,
+    memory: MemoryAdvice | None,
+    replicas: ReplicaAdvice | None,
+    why: Why,
+) -> tuple[Lacking, ...]:
+    """Return what is not there, each with what it would enable."""
+    found: list[Lacking] = []
+
+    def want(column: str, what: str, enables: str) -> None:
+        if not pc.any(pc.is_valid(runs[column])).as_py():
+            found.append(Lacking(what, enables))
+
+    want(
+        "mean_running",
+        "running sequences over time (samples of the server's metrics, or its log)",
+        "the fit over the batch that ran, not the one that was asked for",
+    )
+    want(
+        "preemption_count",
+        "preemptions (vllm:num_preemptions_total, or the server's log)",
+        "leaving out batch sizes at which the server threw work away",
+    )
+    want(
+        "kv_peak_pct",
+        "use of the KV pool (vllm:kv_cache_usage_perc every second)",
+        "how much memory to give back, and how many replicas fit",
+    )
+    want(
+        "kv_pool_gib",
+        "the server's log from its start (memory profile, KV blocks)",
+        "memory in GiB and the new gpu_memory_utilization",
+    )
+    want("sm_clock_mhz", "SM clocks (nvidia-smi --query-gpu=clocks.sm)", "finding slowed runs")
+    if curve.single_throughput_tok_s is None:
+        found.append(
+            Lacking("a run with a batch size of 1", "the efficiency T(B) / (B T(1)) as defined")
+        )
+    if max((one or 1 for one in curve.rows["run_count"].to_pylist()), default=1) == 1:
+        found.append(Lacking("a second run of each batch size", "knowing the noise"))
+    if replicas is not None and replicas.gpu_busy_share is None:
+        found.append(
+            Lacking(
+                "how busy the GPU is in a step (a trace of nsys by --profile, or --busy)",
+                "a bound on what replicas can gain",
+            )
+        )
+    if why.verdict in {"no_profile", "unclear"}:
+        found.append(
+            Lacking(
+                "reports of ncu at several batch sizes (--profile)", "why throughput stops to grow"
+            )
+        )
+    if memory is not None:
+        known = {one.what for one in found}
+        found += [
+            Lacking(one, "the answer on memory") for one in memory.missing if one not in known
+        ]
+    return tuple(found)
+
+
+def would_change(curve: Curve, choice: BatchChoice, plateau: Plateau) -> tuple[str, ...]:
+    """Return what would change the answer, one sentence each with its number."""
+    found: list[str] = []
+    larger, row = choice.larger, choice.row or {}
+    if choice.batch_size is None:
+        if choice.nearest_feasible_slo_ms is not None:
+            found.append(f"A limit of {choice.nearest_feasible_slo_ms:.4g} ms or more.")
+        return tuple(found)
+    if larger is not None and larger.excluded_by == "slo" and larger.latency_ms is not None:
+        found.append(
+            f"A limit of {larger.latency_ms:.4g} ms or more would allow {larger.batch_size:g}."
+        )
+    if larger is not None and larger.excluded_by == "efficiency":
+        rows = {one["batch_size"]: one for one in curve.rows.to_pylist()}
+        reached = rows.get(larger.batch_size, {}).get("efficiency")
+        if reached is not None:
+            found.append(f"An epsilon below {reached:.4g} would allow {larger.batch_size:g}.")
+    if larger is not None and larger.excluded_by == "preemption":
+        found.append(
+            f"More KV memory (or an FP8 KV cache) would let {larger.batch_size:g} run without "
+            "preemptions."
+        )
+    if choice.binding_constraint == "measured_range":
+        found.append("Measuring larger batch sizes: throughput still grew at the largest.")
+    peak = row.get("kv_peak_pct")
+    if peak:
+        found.append(
+            f"Contexts {100 / peak:.2g} times as long would fill the KV pool at this batch size."
+            if peak < 100
+            else "Any longer context: the KV pool is full at this batch size."
+        )
+    if plateau.fit is not None:
+        found.append(
+            "Longer contexts at all: the time per sequence of a step "
+            f"({1e3 * plateau.fit.a_ms:.4g} us here) is mostly reading its KV cache, and grows "
+            "with it."
+        )
+    return tuple(found)
