@@ -25,7 +25,7 @@ class Hint(NamedTuple):
 
 
 def _number(key: str) -> str:
-    return rf"(?:^|[^a-z0-9])(?:{key})[ _=:-]*(\d+)(?![\d.]*\d*[a-z])"
+    return rf"(?:^|[^a-z0-9])(?:{key})[ _=:-]*(\d+)(?!\d|\.\d|[a-z])"
 
 
 _WHOLE = {
