@@ -1,0 +1,94 @@
+"""llama.cpp: ``llama-batched-bench`` and ``llama-bench``, as JSON, as tables and within logs.
+
+Sequences of ``llama-batched-bench`` run in lock-step: the time between tokens is exactly the time
+of generation over the tokens of one sequence. ``llama-bench`` runs one sequence: its ``n_batch``
+is how a prompt is cut. Source: ``tools/batched-bench`` and ``tools/llama-bench`` of llama.cpp.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nsightlens.errors import ServingFileError
+from nsightlens.serving.collected import parts_of_runs
+from nsightlens.serving.llama_runs import batched_run, note_warm_up, single_run
+from nsightlens.serving.llama_tables import batched_rows, has_batched_table, single_rows
+from nsightlens.serving.part import Format
+
+if TYPE_CHECKING:
+    from nsightlens.serving.opened import OpenedFile
+    from nsightlens.serving.part import Part
+
+__all__ = ["FORMATS"]
+
+_BATCHED = frozenset({"pp", "tg", "pl", "t_tg"})
+_SINGLE = frozenset({"n_prompt", "n_gen", "avg_ts"})
+_BATCHED_LINE = re.compile(r'\{[^{}]*"pl"\s*:[^{}]*"t_tg"\s*:')
+_SINGLE_HEAD = re.compile(r'"build_commit"\s*:[\s\S]*"n_gen"\s*:|"avg_ts"\s*:')
+_TABLE_HEAD = re.compile(r"^\|\s*model\s*\|.*\|\s*test\s*\|\s*t/s\s*\|", re.MULTILINE)
+_CSV_HEAD = re.compile(r'^"?build_commit"?,.*"?avg_ts"?', re.MULTILINE)
+_GENERAL_NAME = re.compile(r"general\.name\s+(?:str\s+)?=\s*(\S[^\n]*)")
+_LARGEST_SEARCHED = 32 << 20
+
+
+def _searched(file: OpenedFile) -> str:
+    return file.text if file.byte_count <= _LARGEST_SEARCHED else file.head
+
+
+def _claims_batched(file: OpenedFile) -> bool:
+    if not file.is_text:
+        return False
+    text = _searched(file)
+    return bool(_BATCHED_LINE.search(text)) or has_batched_table(text)
+
+
+def _read_batched(file: OpenedFile) -> list[Part]:
+    rows: list[tuple[str, dict[str, Any]]] = [
+        (place, one) for place, one in file.objects if set(one) >= _BATCHED
+    ]
+    rows = rows or [(f"line {at}", one) for at, one in file.json_lines if set(one) >= _BATCHED]
+    found = _GENERAL_NAME.search(file.text)
+    name = found[1].strip() if found else None
+    rows = [(place, {"model": name, **one}) for place, one in rows] or batched_rows(file.text)
+    note_warm_up([one for _, one in rows])
+    return parts_of_runs(
+        (place, partial(batched_run, file.shown, place, one)) for place, one in rows
+    )
+
+
+def _claims_single(file: OpenedFile) -> bool:
+    if not file.is_text:
+        return False
+    if file.looks_like_json:
+        if file.json is None and not file.json_lines:
+            return bool(_SINGLE_HEAD.search(file.head)) and '"n_gen"' in file.head
+        return any(set(one) >= _SINGLE for _, one in file.objects[:1])
+    return bool(_CSV_HEAD.match(file.head)) or bool(_TABLE_HEAD.search(_searched(file)))
+
+
+def _read_single(file: OpenedFile) -> list[Part]:
+    if file.looks_like_json:
+        rows = [(place, one) for place, one in file.objects if set(one) >= _SINGLE]
+        if not rows:
+            raise _damaged(file)
+    elif _CSV_HEAD.match(file.head):
+        reader = csv.DictReader(file.text.splitlines())
+        rows = [(f"line {at}", dict(one)) for at, one in enumerate(reader, 2)]
+    else:
+        rows = single_rows(file.text)
+    return parts_of_runs(
+        (place, partial(single_run, file.shown, place, one)) for place, one in rows
+    )
+
+
+def _damaged(file: OpenedFile) -> ServingFileError:
+    return ServingFileError(file.shown, file.json_problem(), "Copy it again, or run it again.")
+
+
+FORMATS = (
+    Format("llama-batched-bench", "llama-batched-bench", _claims_batched, _read_batched),
+    Format("llama-bench", "llama-bench", _claims_single, _read_single),
+)
