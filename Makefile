@@ -69,6 +69,7 @@ docs: $(VENV)/.dev
 
 examples: $(VENV)/.test
 	@set -e; for script in examples/*.py; do echo "== $$script"; $(BIN)/python $$script > /dev/null; done
+	@set -e; for notebook in examples/*.ipynb; do echo "== $$notebook"; $(BIN)/jupyter-execute $$notebook --output=$(CURDIR)/$(VENV)/executed.ipynb; done
 
 wheel: $(VENV)/.dev
 	rm -rf dist build
