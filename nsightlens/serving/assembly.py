@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsightlens.serving.clients import WORK, clients_together
 from nsightlens.serving.path_hints import hints_of
 from nsightlens.serving.run import SETTINGS, Origin, Run
 from nsightlens.serving.windows import of_gpu_samples, of_server_samples
@@ -32,8 +33,10 @@ def run_of_group(group: Group, name: str) -> Run | None:
     """
     run = Run(name)
     results = [one.part for one in group.results]
+    if len({part.path for part in results}) > 1:
+        clients_together(run, results)
     for part in results:
-        run.take(part)
+        run.take(part, SETTINGS | WORK if "replicas" in run.values else None)
     duration = run.values.get("duration_s")
     servers = [one for one in group.own if one.part.kind in {"server", "samples"}]
     gpus = [one for one in group.own if one.part.kind == "gpu"]

@@ -88,9 +88,23 @@ def groups_of(located: Sequence[Located]) -> tuple[list[Group], list[tuple[Locat
 
 
 def _of_results(results: Sequence[Located]) -> list[Group]:
-    keyed: dict[tuple[str, str], Group] = {}
+    """Return the runs: a result each, but for clients of servers that ran at once.
+
+    Files of one folder that differ in the number of their server (``..._server_0.json``,
+    ``..._server_1.json``) are of one run with so many replicas.
+    """
+    servers: dict[tuple[str, ...], set[str | None]] = defaultdict(set)
+    counts: dict[tuple[str, ...], int] = defaultdict(int)
     for one in results:
-        key = (one.part.path, one.part.run_key or one.part.where)
+        servers[one.folder].add(one.server_index)
+        counts[one.folder] += 1
+    keyed: dict[tuple[str, ...], Group] = {}
+    for one in results:
+        indexes = servers[one.folder]
+        if len(indexes) == counts[one.folder] > 1 and None not in indexes:
+            key: tuple[str, ...] = one.folder
+        else:
+            key = (*one.folder, one.part.path, one.part.run_key or one.part.where)
         if key in keyed:
             keyed[key].results.append(one)
         else:

@@ -83,3 +83,17 @@ def test_a_log_without_any_result_is_a_group_of_its_own() -> None:
 def test_runs_of_one_file_are_told_apart_by_their_keys() -> None:
     groups, _ = groups_of([_at("r/a.jsonl", key="line 1"), _at("r/a.jsonl", key="line 2")])
     assert len(groups) == 2
+
+
+def test_results_of_servers_in_one_folder_are_one_run_of_replicas() -> None:
+    groups, _ = groups_of(
+        [
+            _at("r/bench_server_0.json"),
+            _at("r/bench_server_1.json"),
+            _at("r/metrics_server_0.csv", "samples"),
+            _at("r/metrics_server_1.csv", "samples"),
+        ]
+    )
+    assert len(groups) == 1
+    assert len(groups[0].results) == 2
+    assert len(groups[0].own) == 2
