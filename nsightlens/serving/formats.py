@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "format_of", "formats"]
 
-MODULES = (
+MODULES: tuple[str, ...] = (
     "inferencex",
     "vllm_bench",
     "vllm_offline",
