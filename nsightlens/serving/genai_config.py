@@ -40,11 +40,23 @@ def read_config(run: Collected, top: dict[str, Any]) -> None:
     models = [name for keys in _MODEL if (name := model_name(at(config, *keys)))]
     run.text("model", models[0] if models else model_name(said["model"]))
     lengths = [
-        next((one for keys in paths if (one := number_of(at(config, *keys)))), number_of(said[key]))
-        for key, paths in (("input", _INPUT), ("output", _OUTPUT))
+        next(
+            (one for keys in paths if (one := number_of(at(config, *keys)))),
+            _length(config, short) or number_of(said[key]),
+        )
+        for key, short, paths in (("input", "isl", _INPUT), ("output", "osl", _OUTPUT))
     ]
     run.text("workload", workload_of(*lengths))
     _load(run, config)
+
+
+def _length(config: Any, name: str) -> float | None:
+    """Return a nominal length [token] of AIPerf's one data set: a number or a distribution."""
+    datasets = at(config, "datasets")
+    if not isinstance(datasets, list) or len(datasets) != 1:
+        return None
+    said = at(datasets, 0, "prompts", name) or at(datasets, 0, name)
+    return number_of(at(said, "mean")) or number_of(at(said, "value")) or number_of(said)
 
 
 def _load(run: Collected, config: Any) -> None:
@@ -62,7 +74,9 @@ def _phases(run: Collected, phases: list[Any]) -> None:
     kept = [
         (index, one)
         for index, one in enumerate(phases)
-        if isinstance(one, dict) and one.get("exclude_from_results") is not True
+        if isinstance(one, dict)
+        and one.get("exclude_from_results") is not True
+        and "warmup" not in (one.get("kind"), one.get("name"))
     ]
     if len(kept) > 1:
         run.note(

@@ -132,6 +132,9 @@ def _take_errors(run: Collected, top: dict[str, Any]) -> None:
         run.count("prompt_count", total, derived="completed and failed")
     if top.get("was_cancelled") is True:
         run.note("cancelled", "The benchmark was cancelled before its end.")
+    elif top.get("is_complete") is False:
+        reason = str(top.get("incomplete_reason") or "AIPerf does not say why")
+        run.note("cancelled", f"The benchmark did not end: {reason[:200]}.")
 
 
 def _claims_csv(file: OpenedFile) -> bool:

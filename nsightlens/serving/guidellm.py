@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected, number_of, parts_of_runs
-from nsightlens.serving.named import at, claims_object, model_name, object_of, workload_of
+from nsightlens.serving.guidellm_names import read_names
+from nsightlens.serving.named import at, claims_object, object_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.yaml_door import read_yaml
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS"]
 
 _NO_LIMIT = 10240
-"""[B] GuideLLM's ``max_concurrency`` where nobody limited it."""
+"""[B] What GuideLLM 0.8 writes as ``max_concurrency`` where nobody limited it: 1024 a worker."""
 _HEAD = re.compile(r'"guidellm_version"|"type_"\s*:\s*"generative_benchmark')
 _HEAD_YAML = re.compile(
     r"^\s*-?\s*(?:guidellm_version:|type_:\s*['\"]?generative_benchmark)", re.MULTILINE
@@ -42,15 +43,7 @@ _RATES = {
 _COUNTS = (("scheduler_metrics", "requests_made"), ("run_stats", "requests_made"),
            ("metrics", "request_totals"), ("request_totals",))  # fmt: skip
 _STRATEGY = (("config", "strategy"), ("args", "strategy"), ("scheduler", "strategy"))
-_MODEL = (("config", "backend", "model"), ("worker", "backend_model"), ("args", "model"),
-          ("args", "backend", "model"))  # fmt: skip
-_MODEL_ABOVE = (
-    ("config", "spec", "backend", "model"),
-    ("args", "model"),
-    ("args", "backend_model"),
-)
-_DATA = (("args", "data"), ("request_loader", "data"), ("config", "requests", "data"))
-_DATA_ABOVE = (("config", "spec", "data"), ("args", "data"))
+_PROFILE = (("config", "profile"), ("args", "profile"))
 
 
 def _is_report(top: dict[str, Any]) -> bool:
@@ -101,11 +94,14 @@ def _run(file: OpenedFile, top: Any, one: Any, place: str) -> Part:
     _tokens(run, one)
     _concurrency(run, one, place)
     _strategy(run, next((found for keys in _STRATEGY if (found := at(one, *keys))), None))
+    if "request_rate_per_s" in run.values:  # what the user asked for, not what GuideLLM filled in
+        for keys in _PROFILE:
+            run.count("max_concurrency", at(one, *keys, "max_concurrency"))
     run.real("duration_s", at(one, "duration"))
     start, end = number_of(at(one, "start_time")), number_of(at(one, "end_time"))
     if start is not None and end is not None:
         run.real("duration_s", end - start, derived="end_time less start_time")
-    _names(run, top, one)
+    read_names(run, top, one)
     return run.part()
 
 
@@ -155,30 +151,18 @@ def _strategy(run: Collected, strategy: Any) -> None:
         run.real("request_rate_per_s", at(strategy, "rate"))
 
 
-def _names(run: Collected, top: Any, one: Any) -> None:
-    models = [model_name(at(one, *keys)) for keys in _MODEL]
-    models += [model_name(at(top, *keys)) for keys in _MODEL_ABOVE]
-    run.text("model", next((name for name in models if name), None))
-    datas = [at(one, *keys) for keys in _DATA] + [at(top, *keys) for keys in _DATA_ABOVE]
-    for data in datas:
-        first = data[0] if isinstance(data, list) and len(data) == 1 else data
-        run.text("workload", _workload(first))
+def _claims_csv(file: OpenedFile) -> bool:
+    first = file.head.split("\n", 1)[0]
+    is_grouped = first.startswith("Run Info,") and "Server Throughput" in first
+    return is_grouped or first.startswith("Type,Run Id,Id,Name,Start Time,End Time,Duration")
 
 
-def _workload(data: Any) -> str | None:
-    """Return the nominal lengths of synthetic data, else the name of the data set."""
-    if isinstance(data, dict):
-        return workload_of(data.get("prompt_tokens"), data.get("output_tokens"))
-    if not isinstance(data, str):
-        return None
-    found = [
-        re.search(rf"\b{name}['\"]?\s*[:=]\s*(\d{{1,9}})\b", data)
-        for name in ("prompt_tokens", "output_tokens")
-    ]
-    if found[0] and found[1]:
-        return workload_of(int(found[0][1]), int(found[1][1]))
-    name = re.split(r"[/\\]", data.strip())[-1]
-    return name if re.fullmatch(r"[\w.-]{1,64}", name) else None
+def _refuse_csv(file: OpenedFile) -> list[Part]:
+    raise ServingFileError(
+        file.shown,
+        "is GuideLLM's table, whose columns change between releases",
+        "Give benchmarks.json or benchmarks.yaml of the same run.",
+    )
 
 
 FORMATS = (
@@ -189,4 +173,5 @@ FORMATS = (
         _read,
     ),
     Format("guidellm-yaml", "GuideLLM benchmarks.yaml", _claims_yaml, _read_yaml),
+    Format("guidellm-csv", "GuideLLM benchmarks.csv", _claims_csv, _refuse_csv),
 )

@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected, number_of
+from nsightlens.serving.inference_perf_others import (
+    ADVICE_STAGES,
+    OTHERS,
+    refuse_summary,
+    stage_of,
+)
 from nsightlens.serving.named import at, claims_object, object_of
 from nsightlens.serving.part import Format
 
@@ -36,8 +42,6 @@ _RATES = {
 _KEPT_UP = 0.95
 """Share of the requested rate from which on the server kept up."""
 _HEAD_STAGE = re.compile(r'\{\s*"load_summary"\s*:\s*\{\s*"')
-_HEAD_SERVER = re.compile(r'\{\s*"load_summary"\s*:')
-_ADVICE_STAGES = "Give the files stage_<N>_lifecycle_metrics.json that lie beside it."
 
 
 def _is_lifecycle(top: dict[str, Any]) -> bool:
@@ -45,35 +49,23 @@ def _is_lifecycle(top: dict[str, Any]) -> bool:
     return "load_summary" in top and (counts or at(top, "successes", "latency") is not None)
 
 
-def _is_server(top: dict[str, Any]) -> bool:
-    return "load_summary" in top and "successes" in top and not _is_lifecycle(top)
-
-
-def _stage(file: OpenedFile) -> tuple[str, str]:
-    """Return a name of the stage that its files share, and its number as a place."""
-    key = re.sub(r"_(?:lifecycle|prometheus)_metrics$", "", file.name.removesuffix(".json"))
-    match = re.search(r"stage_(\d+)$", key)
-    return key, f"stage {match[1]}" if match else ""
-
-
 def _is_summary(file: OpenedFile, load: dict[str, Any]) -> bool:
-    return bool(re.search(r"(?:^|[_-])summary_", file.name)) or not (
-        {"requested_rate", "achieved_rate", "send_duration", "concurrency"} & set(load)
-    )
-
-
-def _refuse_summary(file: OpenedFile) -> None:
-    raise ServingFileError(
-        file.shown, "pools all stages, so that nothing follows for any load", _ADVICE_STAGES
-    )
+    if re.search(r"(?:^|[_-])summary_lifecycle", file.name):
+        return True
+    is_of_stage = {"requested_rate", "achieved_rate", "send_duration", "concurrency"} & set(load)
+    return not is_of_stage and not stage_of(file)[1]
 
 
 def _read_lifecycle(file: OpenedFile) -> list[Part]:
     top = object_of(file)
     load = top["load_summary"] if isinstance(top["load_summary"], dict) else {}
+    if re.search(r"(?:^|[_-])adapter_", file.name):
+        raise ServingFileError(
+            file.shown, "holds the requests of one adapter, not all that ran", ADVICE_STAGES
+        )
     if _is_summary(file, load):
-        _refuse_summary(file)
-    key, place = _stage(file)
+        refuse_summary(file)
+    key, place = stage_of(file)
     run = Collected(file.shown, "inference-perf", place, key)
     done = top.get("successes")
     run.count("completed_count", at(done, "count"), where="successes.count", zero=True)
@@ -86,16 +78,36 @@ def _read_lifecycle(file: OpenedFile) -> list[Part]:
     run.leave_out_burst_median()
     for column, name in _RATES.items():
         run.real(column, at(done, "throughput", name), where=f"successes.throughput.{name}")
-    run.real("mean_input_tokens", at(done, "prompt_len", "mean"))
-    run.real("mean_output_tokens", at(done, "output_len", "mean"))
-    run.real("request_rate_per_s", load.get("requested_rate"), where="load_summary.requested_rate")
-    run.count("max_concurrency", load.get("concurrency"), where="load_summary.concurrency")
+    _tokens(run, done)
+    _load(run, load)
+    run.real("duration_s", top.get("benchmark_time_seconds"), where="benchmark_time_seconds")
     completed, rate = run.values.get("completed_count"), run.values.get("requests_per_s")
     if completed and rate:
         run.real("duration_s", completed / rate, derived="completed over requests per second")
     run.little()
     _saturation(run, load)
     return [run.part()]
+
+
+def _tokens(run: Collected, done: Any) -> None:
+    """Take lengths, which 0.7 names otherwise, and what the server found in its prefix cache."""
+    for column, names in (
+        ("mean_input_tokens", ("prompt_len", "prompt_tokens")),
+        ("mean_output_tokens", ("output_len", "output_tokens")),
+    ):
+        for name in names:
+            run.real(column, at(done, name, "mean"), where=f"successes.{name}.mean")
+    total = number_of(at(done, "prompt_tokens", "total"))
+    cached = number_of(at(done, "prompt_tokens", "cached"))
+    if total and cached:
+        run.real("prefix_hit_pct", 100 * cached / total, derived="cached over all prompt tokens")
+
+
+def _load(run: Collected, load: dict[str, Any]) -> None:
+    """Take the load; with a fixed concurrency, the rate is how fast requests were queued."""
+    if run.count("max_concurrency", load.get("concurrency"), where="load_summary.concurrency"):
+        return
+    run.real("request_rate_per_s", load.get("requested_rate"), where="load_summary.requested_rate")
 
 
 def _saturation(run: Collected, load: dict[str, Any]) -> None:
@@ -113,73 +125,6 @@ def _saturation(run: Collected, load: dict[str, Any]) -> None:
     )
 
 
-def _read_server(file: OpenedFile) -> list[Part]:
-    """Read what the server said in a stage. Zero stands for a metric that was not found."""
-    top = object_of(file)
-    key, place = _stage(file)
-    if "summary" in file.name:
-        _refuse_summary(file)
-    run = Collected(file.shown, "inference-perf-server", place, key)
-    found = top["successes"]
-    run.real("mean_waiting", at(found, "queue_len", "mean"), where="queue_len.mean")
-    run.real("mean_running", at(found, "num_requests_running", "mean"))
-    usage = at(found, "kv_cache_usage_percentage", "mean")  # a fraction, whatever its name says
-    run.real("kv_mean_pct", usage, scale=100.0, where="kv_cache_usage_percentage.mean")
-    preempted = number_of(at(found, "num_preemptions_total", "mean"))
-    if preempted:
-        run.note(
-            "preemptions_since_start",
-            f"The server had preempted sequences (its counter was {preempted:.4g} on average), "
-            "which may be of this stage or of one before it.",
-        )
-    if not run.values and not run.notes:
-        raise ServingFileError(
-            file.shown,
-            "holds no metric of the server but zeros, which stand for metrics that were not found",
-            "Nothing is to be done: the stage's lifecycle metrics hold the results.",
-        )
-    return [run.part("server")]
-
-
-def _claims_requests(file: OpenedFile) -> bool:
-    if not file.head.lstrip("\ufeff \t\r\n").startswith("["):
-        return False
-    head = file.head[:4096]
-    return '"start_time"' in head and '"request"' in head and '"response"' in head
-
-
-def _refuse_requests(file: OpenedFile) -> list[Part]:
-    raise ServingFileError(
-        file.shown, "holds single requests of inference-perf, no statistics", _ADVICE_STAGES
-    )
-
-
-def _claims_config(file: OpenedFile) -> bool:
-    if file.looks_like_json or not file.is_text:
-        return False
-    keys = set(re.findall(r"^(\w+):", file.head, re.MULTILINE))
-    return {"load", "server", "data"} <= keys and not {"version", "benchmarks", "results"} & keys
-
-
-def _refuse_config(file: OpenedFile) -> list[Part]:
-    raise ServingFileError(
-        file.shown, "says how inference-perf was to run, not what it measured", _ADVICE_STAGES
-    )
-
-
-def _claims_manifest(file: OpenedFile) -> bool:
-    keys = set(re.findall(r"^(\w+):", file.head, re.MULTILINE))
-    return file.is_text and not file.looks_like_json and {"apiVersion", "kind"} <= keys
-
-
-def _refuse_manifest(file: OpenedFile) -> list[Part]:
-    raise ServingFileError(
-        file.shown,
-        "is a manifest of Kubernetes: it says what was to run, not what was measured",
-        "Give the results of the benchmark, and the log of the server for its settings.",
-    )
-
-
 FORMATS = (
     Format(
         "inference-perf",
@@ -187,18 +132,5 @@ FORMATS = (
         lambda file: claims_object(file, _is_lifecycle, _HEAD_STAGE),
         _read_lifecycle,
     ),
-    Format(
-        "inference-perf-server",
-        "inference-perf metrics of the server in a stage",
-        lambda file: claims_object(file, _is_server, _HEAD_SERVER),
-        _read_server,
-    ),
-    Format(
-        "inference-perf-requests",
-        "inference-perf single requests",
-        _claims_requests,
-        _refuse_requests,
-    ),
-    Format("inference-perf-config", "inference-perf settings", _claims_config, _refuse_config),
-    Format("kubernetes-manifest", "manifest of Kubernetes", _claims_manifest, _refuse_manifest),
+    *OTHERS,
 )

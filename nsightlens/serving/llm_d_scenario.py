@@ -31,8 +31,8 @@ def read_engines(run: Collected, scenario: Any) -> None:
     if not decoding:
         return
     _settings(run, decoding[0])
-    roles = {one["role"] for one in engines}
-    if {"prefill", "decode"} <= roles:
+    roles = [one["role"] for one in engines]
+    if "prefill" in roles and "decode" in roles:
         run.note(
             "prefill_decode_split",
             "Prefill and decoding run on servers of their own: settings are of the decoding ones.",
@@ -120,7 +120,7 @@ def _arguments(run: Collected, args: Any, where: str) -> None:
     for column, name in _SWITCHES.items():
         if name in said:
             value = said[name]
-            run.flag(column, True if value in {None, ""} else value, where=f"{where} --{name}")
+            run.flag(column, True if value in (None, "") else value, where=f"{where} --{name}")
         if name.replace("enable", "no-enable") in said:
             run.flag(column, False, where=f"{where} --no-{name}")
     if "speculative-config" in said:

@@ -48,7 +48,7 @@ def read_service(run: Collected, top: Any) -> None:
 
 def _of_components(run: Collected, top: Any) -> None:
     components = at(top, "results", "observability", "components")
-    servers = _labels(top)
+    servers = list(_labels(top))  # not a set: a label of a damaged file may be a list
     kept = [
         (index, one)
         for index, one in enumerate(components if isinstance(components, list) else [])

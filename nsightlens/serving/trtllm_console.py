@@ -100,7 +100,7 @@ def _run(file: OpenedFile, place: str, text: str) -> Part:
 
 def _measured(text: str | None) -> str | None:
     """Return what a line says, but for the word that stands for nothing."""
-    return None if text in {None, "None", "N/A"} else text
+    return None if text in (None, "None", "N/A") else text
 
 
 def _settings(run: Collected, said: dict[str, str]) -> None:
