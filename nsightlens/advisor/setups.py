@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,13 @@ KEYS = (
 """Columns in which runs of one sweep must not differ; a row that lacks one goes with the others
 where they all agree."""
 
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+
 LENGTH_RATIO = 1.5
 """Runs whose mean lengths differ by more than this factor are of different work."""
 
 _EXPERTS = re.compile(
-    r"mixtral|moe\b|[-_]moe|deepseek.?(?:v[23]|r1)|gpt-oss|minimax-m\d|-a\d+(?:\.\d+)?b\b|dbrx|grok"
+    r"mixtral|moe\b|[-_]moe|deepseek.?(?:v[23]|r1(?!.?distill))|gpt-oss|minimax-m\d|-a\d+(?:\.\d+)?b\b|dbrx|grok"
     r"|llama-4|kimi-k2|glm-4\.5|arctic|jamba|\d+x\d+b",
     re.IGNORECASE,
 )
@@ -132,8 +135,42 @@ def setups_of(runs: pa.Table) -> tuple[Setup, ...]:
             for one in shares["model"].to_pylist()
         ]
         shared = shares.filter(pa.array(of_model, pa.bool_()))
-        found.append(Setup(known, pa.concat_tables([rows, shared])))
+        found += [
+            Setup({**known, **more}, pa.concat_tables([part, shared]))
+            for more, part in _by_name(rows)
+        ]
     return tuple(sorted(found, key=lambda one: -one.runs.num_rows))
+
+
+_LOAD = (
+    "max_num_seqs", "static_batch_size", "max_concurrency", "request_rate_per_s", "replicas", "mps",
+    "chunked_prefill",
+)  # fmt: skip
+"""Columns in which runs of one sweep may differ."""
+
+
+def _by_name(runs: pa.Table) -> list[tuple[dict[str, str], pa.Table]]:
+    """Part runs of equal loads whose names have other words: there is more that no file says.
+
+    Names that differ in numbers alone, such as those of repeats, part nothing.
+
+    Returns
+    -------
+    list of (key, runs)
+        With one part and an empty key where no two such runs are there. The key's pattern can be
+        given to `only` as it is.
+    """
+    words = [_DIGITS.sub("*", name) for name in runs["run"].to_pylist()]
+    loads = list(zip(*(runs[name].to_pylist() for name in _LOAD), strict=True))
+    names_of: dict[Any, set[str]] = {}
+    for load, name in zip(loads, words, strict=True):
+        names_of.setdefault(load, set()).add(name)
+    if all(len(names) == 1 for names in names_of.values()):
+        return [({}, runs)]
+    return [
+        ({"run": name}, runs.filter(pa.array([one == name for one in words], pa.bool_())))
+        for name in dict.fromkeys(words)
+    ]
 
 
 def _has_speed(runs: pa.Table) -> NDArray[np.bool_]:
@@ -179,14 +216,29 @@ def _clusters(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
+def _models(runs: pa.Table) -> list[str | None]:
+    """Return the model of each run; a missing one is that of the runs in its folder, if one."""
+    spelled: dict[str, str] = {}
+    in_folder: dict[str, set[str]] = {}
+    folders = [str(PurePosixPath(name).parent) for name in runs["run"].to_pylist()]
+    models = [None if one is None else str(one) for one in runs["model"].to_pylist()]
+    for folder, model in zip(folders, models, strict=True):
+        if model is not None:
+            first = spelled.setdefault(model.lower(), model)
+            in_folder.setdefault(folder, set()).add(first)
+    found: list[str | None] = []
+    for folder, model in zip(folders, models, strict=True):
+        near = in_folder.get(folder, set())
+        if model is not None:
+            found.append(spelled[model.lower()])
+        else:
+            found.append(next(iter(near)) if len(near) == 1 else None)
+    return found
+
+
 def _filled(runs: pa.Table) -> dict[str, list[Any]]:
     """Return the key columns; a missing one is that of all others of its model, if they agree."""
-    models = [None if one is None else str(one) for one in runs["model"].to_pylist()]
-    known_models = {one.lower(): one for one in models if one is not None}
-    if len(known_models) == 1:
-        models = [next(iter(known_models.values()))] * len(models)
-    else:
-        models = [None if one is None else known_models[one.lower()] for one in models]
+    models = _models(runs)
     filled: dict[str, list[Any]] = {"model": models}
     for name in KEYS[1:]:
         values = runs[name].to_pylist()
@@ -234,7 +286,8 @@ def choose_setup(setups: Sequence[Setup]) -> tuple[Setup, tuple[Warned, ...]]:
 
 
 def _varying(setups: Sequence[Setup]) -> list[str]:
-    return [name for name in KEYS if len({str(one.key.get(name)) for one in setups}) > 1]
+    names = (*KEYS, "run")
+    return [name for name in names if len({str(one.key.get(name)) for one in setups}) > 1]
 
 
 def _distinct(setup: Setup, setups: Sequence[Setup]) -> str:

@@ -128,7 +128,7 @@ def open_serving(
         if progress is not None:
             progress(file.shown, index + 1, len(found))
     groups, unused = groups_of(located)
-    runs = _runs(groups)
+    runs = _runs(groups, several=len(given) > 1)
     notes = [RunNote(run.name, *note) for run in runs for note in run.notes]
     notes += [
         RunNote("", "unused_file", f"{one.part.path} {reason}: not used.") for one, reason in unused
@@ -207,15 +207,15 @@ def _no_runs(
     )
 
 
-def _runs(groups: Iterable[Group]) -> list[Run]:
+def _runs(groups: Iterable[Group], *, several: bool) -> list[Run]:
+    """Return the runs, named by their paths below what was given; with it, where it is several."""
     runs: list[Run] = []
     paths: list[Path] = []
     names: dict[str, int] = {}
     for group in groups:
         first = (group.results or group.own or group.shared)[0]
-        relative = (
-            Path(*first.relative.parts[1:]) if len(first.relative.parts) > 1 else first.relative
-        )
+        parts = first.relative.parts
+        relative = first.relative if several or len(parts) == 1 else Path(*parts[1:])
         key = first.part.where or first.part.run_key
         name = f"{relative.as_posix()}: {key}" if key else relative.as_posix()
         count = names.get(name, 0)
