@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Details", "details_of"]
 
-_KEYS = ("ttfts", "itls", "output_lens", "errors", "latencies")
+_KEYS = ("ttfts", "itls", "output_lens", "errors")
 
 
 class Details(NamedTuple):
@@ -34,7 +34,7 @@ class Details(NamedTuple):
     output_tokens
         Tokens generated.
     e2e_s
-        [s] Whole latency.
+        [s] Whole latency: to the first token, and the gaps after it.
     empty_count
         Requests that no token was generated for, and that the client did not count as failed.
     failed_count
@@ -107,11 +107,8 @@ def _of_lists(lists: dict[str, list[Any]]) -> Details:
     decode = gaps = None
     if "itls" in lists:
         decode, gaps = _gaps(lists["itls"], answered)
-    e2e = _numbers(lists, "latencies")
-    e2e = e2e[answered] if e2e is not None else None
     ttft = ttft[answered] if ttft is not None else None
-    if e2e is None and ttft is not None and decode is not None:
-        e2e = ttft + decode
+    e2e = ttft + decode if ttft is not None and decode is not None else None
     return Details(
         ttft,
         decode,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nsightlens.serving.client_checks import LATENCIES, STATISTICS, check_latencies
 from nsightlens.serving.client_run import disagree
 
 if TYPE_CHECKING:
@@ -14,16 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["take_latencies"]
 
-ITL_OVER_TPOT = (0.8, 1.25)
-"""Mean ITL over mean TPOT where tokens come one by one; outside of it, gaps are of chunks."""
-
-SHORTEST_STEP_MS = 0.2
-"""[ms] No step of a model is shorter: a smaller median is of chunks that were read together."""
-
 _PREFIXES = {"mean": ("mean",), "median": ("median", "p50"), "p99": ("p99",)}
-_NAMES = ("itl", "tpot", "ttft", "e2e")
 _COMPARED = {"mean_itl_ms", "mean_tpot_ms", "mean_e2e_ms"}
-_MOST_RUNNING = 1.5
 
 
 def take_latencies(
@@ -46,9 +39,11 @@ def take_latencies(
     is_e2e_swapped
         Whether the client wrote the median of whole latencies as their mean, and the reverse.
     """
-    for name in _NAMES:
-        for statistic, prefixes in _PREFIXES.items():
-            keys = [f"{one}_{end}" for end in suffixes.get(name, ()) for one in prefixes]
+    for name in LATENCIES:
+        for statistic in STATISTICS:
+            keys = [
+                f"{one}_{end}" for end in suffixes.get(name, ()) for one in _PREFIXES[statistic]
+            ]
             key = next((one for one in keys if run.data.get(one) is not None), None)
             if key is not None:
                 run.put(f"{statistic}_{name}_ms", run.positive(key), key)
@@ -56,9 +51,7 @@ def take_latencies(
         _swap_back(run, details)
     if details is not None:
         _use_details(run, details)
-    _check_range(run)
-    _check_gaps(run)
-    _check_running(run)
+    check_latencies(run)
     if "concurrency" not in run.values:
         _concurrency(run, details)
 
@@ -113,62 +106,6 @@ def _use_details(run: ClientRun, details: Details) -> None:
                 f"{column} is {run.values[column]:.6g} ms, but {value:.6g} ms by the details of "
                 "each request: the former is used.",
             )
-
-
-def _check_range(run: ClientRun) -> None:
-    """Leave out what cannot be: longer than the run, or the last percent below the middle."""
-    duration = run.values.get("duration_s")
-    for name in _NAMES:
-        for statistic in _PREFIXES:
-            column = f"{statistic}_{name}_ms"
-            value = run.values.get(column)
-            if value and duration and value > 1.05e3 * duration:
-                run.drop(column)
-                run.note(
-                    "contradiction",
-                    f"{column} is {value:.6g} ms, longer than the whole run of {duration:.6g} s: "
-                    "left out.",
-                )
-        median, p99 = run.values.get(f"median_{name}_ms"), run.values.get(f"p99_{name}_ms")
-        if median and p99 and p99 < median * (1 - 1e-6):
-            run.drop(f"p99_{name}_ms")
-            run.note(
-                "contradiction",
-                f"the 99th percentile of {name}, {p99:.6g} ms, is below its median, {median:.6g} "
-                "ms: the former is left out.",
-            )
-
-
-def _check_gaps(run: ClientRun) -> None:
-    mean, median = run.values.get("mean_itl_ms"), run.values.get("median_itl_ms")
-    tpot = run.values.get("mean_tpot_ms")
-    if median and mean and median < SHORTEST_STEP_MS and median < mean / 5:
-        run.drop("median_itl_ms")
-        run.note(
-            "median_itl_tiny",
-            f"the median gap of {median:.3g} ms is between chunks that were read together, not "
-            f"the time of a step (mean {mean:.4g} ms): left out.",
-        )
-    low, high = ITL_OVER_TPOT
-    if mean and tpot and not low <= mean / tpot <= high:
-        run.note(
-            "itl_per_chunk",
-            f"mean ITL {mean:.4g} ms is {mean / tpot:.3g} times mean TPOT {tpot:.4g} ms: the gaps "
-            "are between chunks of the answer, not between tokens.",
-        )
-
-
-def _check_running(run: ClientRun) -> None:
-    """Say where the rate and the time per token imply more sequences than there were requests."""
-    rate, tpot = run.values.get("output_tok_per_s"), run.values.get("mean_tpot_ms")
-    limits = [run.values.get("max_concurrency"), run.values.get("completed_count")]
-    most = min((one for one in limits if one), default=None)
-    if rate and tpot and most and rate * tpot / 1e3 > _MOST_RUNNING * most + 1:
-        run.note(
-            "contradiction",
-            f"{rate:.6g} tokens per second at {tpot:.6g} ms each need {rate * tpot / 1e3:.4g} "
-            f"sequences at once, more than the {most} that there were.",
-        )
 
 
 def _concurrency(run: ClientRun, details: Details | None) -> None:

@@ -7,18 +7,15 @@ rate that contradicts the counts it is of is replaced by them, so that no wrong 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.part import Note, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from nsightlens.serving.json_objects import Objects
-
-__all__ = ["TOLERANCE", "ClientRun", "disagree", "model_name", "parts_of"]
+__all__ = ["TOLERANCE", "ClientRun", "disagree", "model_name"]
 
 TOLERANCE = 0.05
 """Part by which numbers that should be equal may differ."""
@@ -191,51 +188,3 @@ def model_name(text: str | None) -> str | None:
     if cached:
         return cached[-1].rpartition("--")[2] or None
     return names[-1].strip() if names else None
-
-
-def parts_of(
-    objects: Objects,
-    shown: str,
-    read: Callable[[Mapping[str, Any], str, str], Part],
-    *,
-    is_run: Callable[[Mapping[str, Any]], bool],
-) -> list[Part]:
-    """Read each run of a file; what is refused beside good ones becomes a note.
-
-    Parameters
-    ----------
-    objects
-        Of the file.
-    shown
-        The file, as messages name it.
-    read
-        Turns an object, the file's name and the object's place into a part, or refuses it.
-    is_run
-        Whether an object is of the format at all.
-
-    Raises
-    ------
-    ServingFileError
-        No run is of use: the first reason.
-    """
-    parts: list[Part] = []
-    notes = [
-        Note("bad_line", f"{shown}: {place} is no whole JSON object: left out.")
-        for place in objects.bad
-    ]
-    refusals: list[ServingFileError] = []
-    for where, data in objects.found:
-        if not is_run(data):
-            notes.append(Note("bad_line", f"{shown}, {where}: is no such result: left out."))
-            continue
-        try:
-            parts.append(read(data, shown, where))
-        except ServingFileError as error:
-            refusals.append(error)
-    if not parts and not refusals:
-        raise ServingFileError(shown, "holds no whole result", "Copy it again, or run it again.")
-    if not parts:
-        raise refusals[0]
-    notes += [Note("refused_run", str(error)) for error in refusals]
-    parts[0] = replace(parts[0], notes=(*parts[0].notes, *notes))
-    return parts

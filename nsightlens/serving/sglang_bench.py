@@ -14,7 +14,8 @@ from nsightlens.serving.client_counts import (
     take_rate_of_requests,
 )
 from nsightlens.serving.client_latency import take_latencies
-from nsightlens.serving.client_run import ClientRun, disagree, model_name, parts_of
+from nsightlens.serving.client_parts import parts_of
+from nsightlens.serving.client_run import ClientRun, disagree, model_name
 from nsightlens.serving.json_objects import objects_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.sglang_server_info import has_speculation, take_server_info

@@ -11,7 +11,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.serving.client_counts import require_speed, take_means
-from nsightlens.serving.client_run import ClientRun, disagree, model_name, parts_of
+from nsightlens.serving.client_parts import parts_of
+from nsightlens.serving.client_run import ClientRun, disagree, model_name
 from nsightlens.serving.json_objects import objects_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.sglang_server_info import has_speculation, take_server_info

@@ -16,7 +16,8 @@ from nsightlens.serving.client_counts import (
     take_rate_of_requests,
 )
 from nsightlens.serving.client_latency import take_latencies
-from nsightlens.serving.client_run import ClientRun, model_name, parts_of
+from nsightlens.serving.client_parts import parts_of
+from nsightlens.serving.client_run import ClientRun, model_name
 from nsightlens.serving.json_objects import objects_of, rows_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.vllm_settings import take_settings

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsightlens.serving.client_counts import require_speed
-from nsightlens.serving.client_run import ClientRun, model_name, parts_of
+from nsightlens.serving.client_parts import parts_of
+from nsightlens.serving.client_run import ClientRun, model_name
 from nsightlens.serving.json_objects import objects_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.vllm_settings import take_settings

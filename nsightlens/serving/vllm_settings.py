@@ -45,6 +45,7 @@ def take_settings(run: ClientRun) -> None:
                 f"{key} is {value}, but {column} {run.values[hint or column]}: the latter is used.",
             )
     _take_lengths(run, known)
+    _take_batch(run, known)
 
 
 def _setting(name: str, value: Any) -> tuple[str, Any]:
@@ -148,3 +149,17 @@ def _take_lengths(run: ClientRun, known: dict[str, Any]) -> None:
     (key, input_tokens), (_, output_tokens) = found
     if "?workload" not in run.values:
         run.put("?workload", f"in{input_tokens}_out{output_tokens}", str(key))
+
+
+def _take_batch(run: ClientRun, known: dict[str, Any]) -> None:
+    """Take a batch size or concurrency that nobody but a person wrote, as a hint."""
+    for names, column in (
+        (("batch_size", "batch", "bs"), "max_num_seqs"),
+        (("concurrency", "conc"), "max_concurrency"),
+    ):
+        key = next((known[name] for name in names if name in known), None)
+        number = _whole(run.data[key]) if key is not None else None
+        is_known = {"max_num_seqs", "max_concurrency", f"?{column}"} & run.values.keys()
+        if number and not is_known:
+            words = "as someone wrote it beside the result"
+            run.put(f"?{column}", number, str(key), words)

@@ -210,6 +210,24 @@ def test_latencies_that_cannot_be_are_left_out(
     assert "contradiction" in keys_of_notes(part)
 
 
+def test_seconds_under_a_name_in_milliseconds_are_left_out(tmp_path: Path) -> None:
+    """No model makes a token in 0.03 ms."""
+    seconds = {
+        f"{one}_{name}_ms": 0.03 for one in ("mean", "median", "p99") for name in ("itl", "tpot")
+    }
+    part = read_one(tmp_path, vllm_result(**seconds))
+    assert not [key for key in part.values if "tpot" in key or "itl" in key]
+    assert set(keys_of_notes(part)) == {"implausible", "median_itl_tiny"}
+
+
+def test_an_answer_is_not_whole_before_its_first_token(tmp_path: Path) -> None:
+    """The whole latency is left out, and no concurrency is made of it."""
+    part = read_one(tmp_path, vllm_result(mean_e2el_ms=40.0, median_e2el_ms=3000.0))
+    assert not {"mean_e2e_ms", "concurrency"} & part.values.keys()
+    assert part.values["median_e2e_ms"] == 3000.0
+    assert keys_of_notes(part) == ["contradiction"]
+
+
 def test_more_sequences_than_requests_are_a_contradiction(tmp_path: Path) -> None:
     """Throughput times the time of a token is the batch: 200/s at 300 ms are 60, of 8."""
     part = read_one(tmp_path, vllm_result(mean_tpot_ms=300.0, p99_tpot_ms=310.0))

@@ -170,6 +170,22 @@ def test_a_failed_run_among_good_ones_is_a_note(tmp_path: Path) -> None:
     assert "line 1: holds no measurement: all 100 requests failed" in part.notes[0].text
 
 
+def test_lines_of_something_else_are_left_out(tmp_path: Path) -> None:
+    """Objects that are no results may lie between results."""
+    path = write(tmp_path / "all.json", vllm_result(), {"note": "second half"}, vllm_result())
+    parts = read(FORMATS, path)
+    assert [part.where for part in parts] == ["line 1", "line 3"]
+    assert parts[0].notes[0].text == "all.json, line 2: is no such result: left out."
+
+
+def test_a_table_with_cells_that_are_too_long_is_diagnosed(tmp_path: Path) -> None:
+    """A table with the text of every answer in it is no table that can be read."""
+    path = tmp_path / "all.csv"
+    _write_table(path, [vllm_result(generated_texts="x" * 200_000)])
+    with pytest.raises(ServingFileError, match="is no CSV that can be read"):
+        read(FORMATS, path)
+
+
 # What lies in the folder of a sweep.
 
 
@@ -281,6 +297,42 @@ def test_metadata_is_text_and_therefore_a_hint(tmp_path: Path) -> None:
         "?prefix_caching": True,
         "?workload": "in1000_out500",
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "hint"),
+    [
+        ("batch_size", "32", ("?max_num_seqs", 32)),
+        ("bs", 32, ("?max_num_seqs", 32)),
+        ("concurrency", "16", ("?max_concurrency", 16)),
+    ],
+)
+def test_a_batch_that_a_person_wrote_is_a_hint(
+    tmp_path: Path, key: str, value: Any, hint: tuple[str, int]
+) -> None:
+    """It fills the gap where the client had no limit, and is nothing beside one."""
+    without = read_one(tmp_path, vllm_result(max_concurrency=None, **{key: value}))
+    assert without.values[hint[0]] == hint[1]
+    assert hint[0] not in read_one(tmp_path, vllm_result(**{key: value})).values
+
+
+@pytest.mark.parametrize(
+    ("setting", "column", "value"),
+    [
+        ({"no_enable_prefix_caching": True}, "prefix_caching", False),
+        ({"enable_chunked_prefill": "off"}, "?chunked_prefill", False),
+        ({"speculative_config": {"method": "ngram"}}, "speculative", True),
+        ({"num_scheduler_steps": 8}, "scheduler_steps", 8),
+        ({"gpu": 8}, "device_name", None),
+        ({"dtype": "auto"}, "?dtype", None),
+        ({"enable_prefix_caching": "perhaps"}, "?prefix_caching", None),
+    ],
+)
+def test_settings_are_read_by_their_names(
+    tmp_path: Path, setting: dict[str, Any], column: str, value: Any
+) -> None:
+    """Switches may be negative; a number is no name of a GPU; "auto" says nothing."""
+    assert read_one(tmp_path, vllm_result(**setting)).values.get(column) == value
 
 
 def test_a_setting_that_is_none_is_said(tmp_path: Path) -> None:
