@@ -14,6 +14,7 @@ from nsightlens.advisor.batch import choose_batch
 from nsightlens.advisor.busy import busy_share_at
 from nsightlens.advisor.confidence import confidence_of, lacking, would_change
 from nsightlens.advisor.curve import curve_of
+from nsightlens.advisor.fitting import itl_at
 from nsightlens.advisor.memory import memory_advice
 from nsightlens.advisor.plateau import plateau as plateau_of
 from nsightlens.advisor.replicas import replica_advice
@@ -22,6 +23,7 @@ from nsightlens.advisor.setups import choose_setup, named_experts, only, setups_
 from nsightlens.advisor.step_costs import step_costs
 from nsightlens.advisor.what_if import what_if
 from nsightlens.advisor.why import why as why_of
+from nsightlens.arrays import number_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,6 +141,7 @@ def advise(
     base, variants_warned = _single_servers(_with_experts(setup, model))
     curve = curve_of(base, throughput=wishes.throughput)
     plateau = plateau_of(curve, method=wishes.fit, over=wishes.over)
+    curve = _with_law(curve, plateau)
     choice = choose_batch(
         curve,
         wishes.slos,
@@ -236,6 +239,18 @@ def _single_servers(setup: Setup) -> tuple[pa.Table, tuple[Warned, ...]]:
         "compared with, and not part of this one."
     )
     return kept, (Warned("chunked_prefill_mixed", text),)
+
+
+def _with_law(curve: Curve, plateau: Plateau) -> Curve:
+    """Put what the fitted law says of each row beside what was measured."""
+    if plateau.fit is None:
+        return curve
+    over = "running_batch" if plateau.fit.over == "running" else "batch_size"
+    fitted = itl_at(plateau.fit, curve.rows[over].to_numpy(zero_copy_only=False))
+    place = curve.rows.schema.get_field_index("fitted_itl_ms")
+    field = curve.rows.schema.field(place)
+    column = number_array(np.asarray(fitted, float))
+    return replace(curve, rows=curve.rows.set_column(place, field, column))
 
 
 def _replicas(
