@@ -106,9 +106,11 @@ class Constraints:
         return tuple(broken)
 
 
-def is_within(latency_ms: NDArray[Any], limit_ms: NDArray[Any] | float) -> NDArray[np.bool_]:
+def is_within(
+    latency_ms: NDArray[Any] | float, limit_ms: NDArray[Any] | float
+) -> NDArray[np.bool_]:
     """Return whether latencies are within a limit, but for rounding; not where they are NaN."""
-    return np.asarray(latency_ms <= np.asarray(limit_ms) * (1 + ROUNDING))
+    return np.asarray(np.asarray(latency_ms) <= np.asarray(limit_ms) * (1 + ROUNDING))
 
 
 def constraints_of(
