@@ -25,6 +25,8 @@
 - `nsightlens.trace`, `nsightlens.nsys`, `nsightlens.timelines`, `nsightlens.joining`: traces of
   Nsight Systems: their tables, their exports, what a step spent its time on, and their kernels
   beside the launches of a report.
+- `nsightlens.serving`, `nsightlens.advisor`: results of serving benchmarks; which batch size to
+  serve with.
 - `nsightlens.harness`, `nsightlens.programs`: decode steps under ncu and nsys; foreign programs.
 - `nsightlens.cli`, `nsightlens.notebook`: command line; display in notebooks.
 """
@@ -36,12 +38,15 @@ from typing import TYPE_CHECKING, Any
 from nsightlens._version import __version__
 
 if TYPE_CHECKING:
+    from nsightlens.advisor.advice import Wishes, advise
+    from nsightlens.advisor.answers import Advice, Question, Slo
     from nsightlens.analysis import Classification, Explanation, classify, explain
     from nsightlens.comparison import Comparison, compare
     from nsightlens.errors import NsightLensError
     from nsightlens.joining import Joined, join
     from nsightlens.readers import open_report, open_trace, read_metrics
     from nsightlens.report import Report
+    from nsightlens.serving.serving import Serving, open_serving
     from nsightlens.store import Dataset, open_dataset
     from nsightlens.sweeps import Sweep, sweep
     from nsightlens.sweeps.predict import predict
@@ -49,23 +54,30 @@ if TYPE_CHECKING:
     from nsightlens.trace import Trace
 
 __all__ = [
+    "Advice",
     "Classification",
     "Comparison",
     "Dataset",
     "Explanation",
     "Joined",
     "NsightLensError",
+    "Question",
     "Report",
+    "Serving",
+    "Slo",
     "Sweep",
     "Timeline",
     "Trace",
+    "Wishes",
     "__version__",
+    "advise",
     "classify",
     "compare",
     "explain",
     "join",
     "open_dataset",
     "open_report",
+    "open_serving",
     "open_trace",
     "predict",
     "read_metrics",
@@ -76,22 +88,29 @@ __all__ = [
 # Where each public name lives. They are imported when first used, so that the command line can
 # answer --help without loading Arrow.
 _HOME = {
+    "Advice": "nsightlens.advisor.answers",
     "Classification": "nsightlens.analysis",
     "Comparison": "nsightlens.comparison",
     "Dataset": "nsightlens.store",
     "Explanation": "nsightlens.analysis",
     "Joined": "nsightlens.joining",
     "NsightLensError": "nsightlens.errors",
+    "Question": "nsightlens.advisor.answers",
     "Report": "nsightlens.report",
+    "Serving": "nsightlens.serving.serving",
+    "Slo": "nsightlens.advisor.answers",
     "Sweep": "nsightlens.sweeps",
     "Timeline": "nsightlens.timelines.timeline",
     "Trace": "nsightlens.trace",
+    "Wishes": "nsightlens.advisor.advice",
+    "advise": "nsightlens.advisor.advice",
     "classify": "nsightlens.analysis",
     "compare": "nsightlens.comparison",
     "explain": "nsightlens.analysis",
     "join": "nsightlens.joining",
     "open_dataset": "nsightlens.store",
     "open_report": "nsightlens.readers",
+    "open_serving": "nsightlens.serving.serving",
     "open_trace": "nsightlens.readers",
     "predict": "nsightlens.sweeps.predict",
     "read_metrics": "nsightlens.readers",

@@ -33,7 +33,7 @@ EPILOG = """\
 examples:
   nsightlens advise results/ --slo-itl 30ms
   nsightlens advise results/ --slo-x 2 -o advice.md --figures figures/
-  nsightlens advise results/ --slo-ttft 2s --statistic p99 --profile step.ncu-rep
+  nsightlens advise results/ --slo-ttft 2s --statistic p99 --profile run/
   nsightlens advise results/ --what-if batch=160,context=4000 --model opt-1.3b"""
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -68,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_rules(parser)
     _add_profiles(parser)
     arguments.add_output(parser, FORMATS)
+    parser.add_argument(
+        "--json", action="store_const", const="json", dest="format", help="the same as -f json"
+    )
     parser.add_argument(
         "--figures",
         action=Once,

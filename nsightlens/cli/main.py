@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
 from nsightlens.cli import (
+    advise,
     ceilings,
     classify,
     compare,
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Any] = {
     "classify": classify,
     "sweep": sweep,
     "timeline": timeline,
+    "advise": advise,
     "predict": predict,
     "plot": plot,
     "compare": compare,
@@ -83,6 +85,7 @@ first steps:
   nsightlens classify report.ncu-rep    a label for every launch
   nsightlens explain report.ncu-rep 0   one launch, and why it has its label
   nsightlens info report.ncu-rep        what the report holds and what it lacks
+  nsightlens advise results/            which batch size to serve with
 
 nsightlens COMMAND --help lists the options of a command."""
 

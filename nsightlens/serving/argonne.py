@@ -67,7 +67,7 @@ def _read(file: OpenedFile) -> list[Part]:
         )
     notes = list(table.notes)
     if skipped:
-        text = f"{file.shown}: {skipped} rows without latency and throughput are left out."
+        text = f"{file.shown}: rows that are left out, as nothing was measured: {skipped}."
         notes.append(Note("rows_without_values", text))
     used = {*_NEEDED, *_BOTH, *_COUNT, *_LATENCY, *(one for two in _SINGLE for one in two), ""}
     unknown = [name for name, key in zip(table.names, names, strict=True) if key not in used]

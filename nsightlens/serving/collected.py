@@ -255,11 +255,20 @@ def parts_of_runs(readers: Iterable[tuple[str, Callable[[], Part]]]) -> list[Par
             errors.append((place, error))
     if not parts:
         raise errors[0][1]
+    places: dict[str, list[str]] = {}
+    for place, refusal in errors:
+        places.setdefault(refusal.problem, []).append(place)
     left_out = tuple(
-        Note("run_left_out", f"{place} {error.problem}: it is left out.") for place, error in errors
+        Note("run_left_out", f"{_listed(found)} {problem}: left out.")
+        for problem, found in places.items()
     )
     parts[0] = replace(parts[0], notes=parts[0].notes + left_out)
     return parts
+
+
+def _listed(places: list[str]) -> str:
+    more = len(places) - 3
+    return ", ".join(places[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(raw: object) -> str:

@@ -7,14 +7,13 @@ it is ``tpot`` here. AIPerf's "inter chunk latency" is the time between chunks o
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.genai_config import read_config
-from nsightlens.serving.named import at, claims_object, object_of
+from nsightlens.serving.named import at, claims_object, csv_rows, object_of
 from nsightlens.serving.part import Format
 from nsightlens.serving.stated_units import ms_of, per_second_of
 
@@ -145,7 +144,7 @@ def _claims_csv(file: OpenedFile) -> bool:
 def _read_csv(file: OpenedFile) -> list[Part]:
     metrics: dict[str, Any] = {}
     header: list[str] = []
-    for row in csv.reader(file.text.lstrip("\ufeff").splitlines()):
+    for row in csv_rows(file):
         if row and row[0] == "Metric":
             header = row
         elif len(row) >= 2 and header:

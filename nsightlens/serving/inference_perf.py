@@ -58,7 +58,8 @@ def _is_summary(file: OpenedFile, load: dict[str, Any]) -> bool:
 
 def _read_lifecycle(file: OpenedFile) -> list[Part]:
     top = object_of(file)
-    load = top["load_summary"] if isinstance(top["load_summary"], dict) else {}
+    said = top.get("load_summary")
+    load = said if isinstance(said, dict) else {}
     if re.search(r"(?:^|[_-])adapter_", file.name):
         raise ServingFileError(
             file.shown, "holds the requests of one adapter, not all that ran", ADVICE_STAGES

@@ -50,7 +50,7 @@ def _read_server(file: OpenedFile) -> list[Part]:
     if "summary" in file.name:
         refuse_summary(file)
     run = Collected(file.shown, "inference-perf-server", place, key)
-    found = top["successes"]
+    found = top.get("successes")
     run.real("mean_waiting", at(found, "queue_len", "mean"), where="queue_len.mean")
     run.real("mean_running", at(found, "num_requests_running", "mean"))
     usage = at(found, "kv_cache_usage_percentage", "mean")  # a fraction, whatever its name says

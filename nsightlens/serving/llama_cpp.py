@@ -7,7 +7,6 @@ is how a prompt is cut. Source: ``tools/batched-bench`` and ``tools/llama-bench`
 
 from __future__ import annotations
 
-import csv
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import parts_of_runs
 from nsightlens.serving.llama_runs import batched_run, note_warm_up, single_run
 from nsightlens.serving.llama_tables import batched_rows, has_batched_table, single_rows
+from nsightlens.serving.named import csv_rows
 from nsightlens.serving.part import Format
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["FORMATS"]
 _BATCHED = frozenset({"pp", "tg", "pl", "t_tg"})
 _SINGLE = frozenset({"n_prompt", "n_gen", "avg_ts"})
 _BATCHED_LINE = re.compile(r'\{[^{}]*"pl"\s*:[^{}]*"t_tg"\s*:')
-_SINGLE_HEAD = re.compile(r'"build_commit"\s*:[\s\S]*"n_gen"\s*:|"avg_ts"\s*:')
+_SINGLE_HEAD = re.compile(r'"build_commit"\s*:[\s\S]*"n_gen"\s*:')
 _TABLE_HEAD = re.compile(r"^\|\s*model\s*\|.*\|\s*test\s*\|\s*t/s\s*\|", re.MULTILINE)
 _CSV_HEAD = re.compile(r'^"?build_commit"?,.*"?avg_ts"?', re.MULTILINE)
 _GENERAL_NAME = re.compile(r"general\.name\s+(?:str\s+)?=\s*(\S[^\n]*)")
@@ -62,30 +62,31 @@ def _read_batched(file: OpenedFile) -> list[Part]:
 def _claims_single(file: OpenedFile) -> bool:
     if not file.is_text:
         return False
-    if file.looks_like_json:
-        if file.json is None and not file.json_lines:
-            return bool(_SINGLE_HEAD.search(file.head)) and '"n_gen"' in file.head
-        return any(set(one) >= _SINGLE for _, one in file.objects[:1])
-    return bool(_CSV_HEAD.match(file.head)) or bool(_TABLE_HEAD.search(_searched(file)))
+    if file.objects:
+        return set(file.objects[0][1]) >= _SINGLE
+    is_cut_json = file.looks_like_json and _SINGLE_HEAD.search(file.head)
+    is_table = _CSV_HEAD.match(file.head) or _TABLE_HEAD.search(_searched(file))
+    return bool(is_cut_json or is_table)
 
 
 def _read_single(file: OpenedFile) -> list[Part]:
-    if file.looks_like_json:
-        rows = [(place, one) for place, one in file.objects if set(one) >= _SINGLE]
-        if not rows:
-            raise _damaged(file)
-    elif _CSV_HEAD.match(file.head):
-        reader = csv.DictReader(file.text.splitlines())
-        rows = [(f"line {at}", dict(one)) for at, one in enumerate(reader, 2)]
-    else:
-        rows = single_rows(file.text)
+    rows: list[tuple[str, dict[str, Any]]] = [
+        (place, one) for place, one in file.objects if set(one) >= _SINGLE
+    ]
+    if not rows and _CSV_HEAD.match(file.head):
+        header, *lines = csv_rows(file)
+        rows = [
+            (f"line {number}", dict(zip(header, cells, strict=True)))
+            for number, cells in enumerate(lines, 2)
+            if len(cells) == len(header)
+        ]
+    rows = rows or single_rows(file.text)
+    if not rows:
+        problem = file.json_problem() if file.looks_like_json else "holds no row of a test"
+        raise ServingFileError(file.shown, problem, "Copy it again, or run llama-bench again.")
     return parts_of_runs(
         (place, partial(single_run, file.shown, place, one)) for place, one in rows
     )
-
-
-def _damaged(file: OpenedFile) -> ServingFileError:
-    return ServingFileError(file.shown, file.json_problem(), "Copy it again, or run it again.")
 
 
 FORMATS = (

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Setting", "Settings", "scan_arguments", "settings_of", "take_settings"]
 
-_MARKS = re.compile(r"\\.|['\"()\[\]{}<>,]|\s+(?=[A-Za-z_]\w*=)", re.DOTALL)
+_MARKS = re.compile(
+    r"\\.|['\"()\[\]{}>,]|(?<=[=,(\[{: ])<(?=[A-Za-z_])|\s+(?=[A-Za-z_]\w*=)", re.DOTALL
+)
 _CLOSES = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _SNAPSHOT = re.compile(r"models--[^/\\]+--([^/\\]+)[/\\]snapshots[/\\]")
 
@@ -107,8 +109,8 @@ def _value(raw: str) -> Any:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     if re.fullmatch(r"[+-]?\d{1,18}", text):
         return int(text)
-    if re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", text[:64]):
-        return float(text[:64])
+    if len(text) < 64 and re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", text):
+        return float(text)
     return text
 
 

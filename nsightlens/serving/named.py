@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,15 @@ if TYPE_CHECKING:
 
     from nsightlens.serving.opened import OpenedFile
 
-__all__ = ["at", "claims_object", "engine_name", "model_name", "object_of", "workload_of"]
+__all__ = [
+    "at",
+    "claims_object",
+    "csv_rows",
+    "engine_name",
+    "model_name",
+    "object_of",
+    "workload_of",
+]
 
 _ENGINES = (
     ("vllm", "vllm"), ("sglang", "sglang"), ("tensorrt", "tensorrt-llm"), ("trt", "tensorrt-llm"),
@@ -107,6 +116,22 @@ def claims_object(
     if value is None:
         return bool(head.search(file.head)) and not file.json_lines
     return isinstance(value, dict) and has(value)
+
+
+def csv_rows(file: OpenedFile) -> list[list[str]]:
+    """Return the cells of the lines of a CSV; an empty line has none.
+
+    Raises
+    ------
+    ServingFileError
+        A cell is too long, or a line holds a NUL byte: it is no table.
+    """
+    try:
+        return list(csv.reader(file.text.lstrip("\ufeff").splitlines()))
+    except csv.Error as error:
+        raise ServingFileError(
+            file.shown, f"is no table: {error}", "Copy it again, or run the benchmark again."
+        ) from None
 
 
 def object_of(file: OpenedFile) -> dict[str, Any]:

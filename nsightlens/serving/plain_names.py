@@ -115,6 +115,8 @@ def meaning_of(header: str, row_unit: str = "") -> Meaning | None:
     base, unit, qualifiers = _taken_apart(name)
     unit = under or unit
     words = _words(f"{base} {qualifiers}")
+    if not words:
+        return None
     found = _alias(words, unit) or _latency(words, unit) or _rate(words, unit)
     found = found or _memory(words, unit) or _share(words, unit)
     if found is None and qualifiers and "_".join(_words(base)) == "preempted":

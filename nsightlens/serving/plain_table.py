@@ -102,7 +102,7 @@ def _nothing_measured(file: OpenedFile, found: Understood) -> ServingFileError:
         return ServingFileError(
             file.shown,
             f"has a column {header!r} without a unit, and no other measurement",
-            f"Write {better!r} as its name, or its unit in brackets, as in '{header} [s]'.",
+            f"Name it {better!r}, or write its unit in brackets.",
         )
     keys = {"throughput_per_request", "throughput_unclear", "latency_is_e2e"}
     reasons = [note.text for note in found.notes if note.key in keys]
@@ -124,7 +124,7 @@ def _rows(count: int, found: Understood) -> list[dict[str, Any]]:
 def _notes(file: OpenedFile, found: Understood, left_out: int) -> tuple[Note, ...]:
     notes = list(dict.fromkeys(found.notes))
     if left_out:
-        text = f"{file.shown}: {left_out} rows without a measurement are left out."
+        text = f"{file.shown}: rows that are left out, as nothing was measured: {left_out}."
         notes.append(Note("rows_without_values", text))
     return tuple(notes)
 

@@ -216,6 +216,4 @@ def _unknown(work: Work) -> None:
         shown = ", ".join(unknown[:20]) + (f" and {len(unknown) - 20} more" if unknown[20:] else "")
         work.note("unknown_columns", f"columns that are not used: {shown}.")
     for header, better in work.found.without_unit:
-        work.note(
-            "unit_missing", f"{header!r} has no unit, and is not used: write {better!r}, or [s]."
-        )
+        work.note("unit_missing", f"{header!r} has no unit, and is not used: name it {better!r}.")

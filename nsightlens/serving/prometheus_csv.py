@@ -6,6 +6,7 @@ Also the table of means and peaks that AIPerf writes of a server's metrics.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,34 +14,25 @@ import numpy as np
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.part import Format, Note, Part, Samples
 from nsightlens.serving.prometheus_statistics import STATISTICS_FORMAT
-from nsightlens.serving.sample_columns import FRACTIONS, Series, metric_of, together
-from nsightlens.serving.table_cells import comma_meaning, numbers_of, texts_of
+from nsightlens.serving.sample_columns import FRACTIONS, metric_of, together
+from nsightlens.serving.sample_series import is_long, series_of
+from nsightlens.serving.table_cells import AmbiguousNumberError
 from nsightlens.serving.table_layout import is_parquet, names_of
-from nsightlens.serving.table_text import CellTable, read_table
-from nsightlens.serving.table_times import Times, is_time_name, times_of
+from nsightlens.serving.table_text import read_table
+from nsightlens.serving.table_times import is_time_name, times_of
 
 if TYPE_CHECKING:
     from nsightlens.serving.opened import OpenedFile
-    from nsightlens.serving.sample_columns import Metric
+    from nsightlens.serving.sample_columns import Series
+    from nsightlens.serving.sample_series import Found
+    from nsightlens.serving.table_times import Times
 
 __all__ = ["FORMATS"]
 
-_NAME_COLUMNS = ("__name__", "metric_name", "metric", "name")
-_VALUE_COLUMNS = ("value", "val")
-_LABEL_COLUMNS = (
-    "engine", "engine_id", "engine_index", "instance", "server", "server_id", "replica", "pod",
-    "endpoint", "endpoint_url", "job", "dp_rank", "tp_rank", "pp_rank", "worker", "host", "model",
-    "model_name", "url", "port",
-)  # fmt: skip
 _OF_SAMPLES = frozenset({"running", "waiting", "kv_usage_pct"})
 _KNOWN_NAME = re.compile(r"\b(?:vllm|sglang)[:_]\w|\bnum_requests_running\b")
-_RANKS_OF_ONE_ENGINE = frozenset({"tp_rank", "pp_rank"})
 _BEGINS_S = 60.0
 """[s] Times that begin earlier count from the begin of the run."""
-
-
-def _lower(names: tuple[str, ...]) -> list[str]:
-    return [name.strip().lower() for name in names]
 
 
 def _claims(file: OpenedFile) -> bool:
@@ -51,19 +43,13 @@ def _claims(file: OpenedFile) -> bool:
     # Counts of tokens may stand in a table of runs as well.
     if any(one.engine or one.column in _OF_SAMPLES for one in metrics):
         return True
-    if not _is_long(_lower(names)):
+    if not is_long(names):
         return False
     return "endpoint_url" in names if is_parquet(file) else bool(_KNOWN_NAME.search(file.head))
 
 
-def _is_long(names: list[str]) -> bool:
-    has_name = any(name in names for name in _NAME_COLUMNS)
-    return has_name and any(name in names for name in _VALUE_COLUMNS)
-
-
 def _read(file: OpenedFile) -> list[Part]:
     table = read_table(file)
-    names = _lower(table.names)
     index = next(i for i, name in enumerate(table.names) if is_time_name(name))
     times = times_of(table.columns[index], table.names[index], table.units[index])
     if times is None or not np.isfinite(times.seconds).any():
@@ -74,156 +60,45 @@ def _read(file: OpenedFile) -> list[Part]:
         )
     notes = list(table.notes)
     try:
-        series, engine = _series(file, table, names, times, notes)
-    except ValueError as error:
-        if isinstance(error, ServingFileError):
-            raise
+        found = series_of(table, times)
+    except AmbiguousNumberError as error:
         raise ServingFileError(
             file.shown, str(error), "Write numbers with a decimal point and no thousands."
         ) from None
-    merged = together(series)
-    columns = _checked(file, merged, notes)
-    if not columns:
+    merged = together(found.series) if found.series else None
+    columns = _checked(file, merged, notes) if merged is not None else {}
+    if merged is None or not columns:
         raise ServingFileError(
             file.shown,
             "has no value of a metric that is known",
             "Sample vllm:num_requests_running, vllm:kv_cache_usage_perc, vllm:num_preemptions_total"
             " or the same of SGLang.",
         )
-    if len(series) > 1:
-        notes.append(
-            Note(
-                "engines_added",
-                f"{file.shown}: {len(series)} engines are added up; of the KV use, the largest "
-                "counts.",
-            )
-        )
-    if times.is_unit_assumed:
-        notes.append(Note("time_unit", f"{file.shown}: times without a unit are read as seconds."))
+    notes += _notes(file, found, times)
     begins = not times.is_clock and abs(float(merged.time_s[0])) < _BEGINS_S
-    values: dict[str, Any] = {"?engine": engine} if engine else {}
+    values: dict[str, Any] = {"?engine": found.engine} if found.engine else {}
     samples = Samples(merged.time_s, columns, begins_with_run=begins)
     return [
         Part("samples", file.shown, "prometheus-csv", values, notes=tuple(notes), samples=samples)
     ]
 
 
-def _series(
-    file: OpenedFile, table: CellTable, names: list[str], times: Times, notes: list[Note]
-) -> tuple[list[Series], str | None]:
-    """Return one series per engine, and the engine that prefixes name."""
-    if _is_long(names) and not any(metric_of(name) for name in table.names):
-        return _long(file, table, names, times)
-    found = [(i, metric) for i, name in enumerate(table.names) if (metric := metric_of(name))]
-    comma = comma_meaning([table.columns[i] for i, _ in found], table.delimiter)
-    codes, count = _codes(table, names)
-    series = []
-    for labels, group in _by_labels(found).items():
-        columns: dict[str, Any] = {}
-        for i, metric in group:
-            numbers = numbers_of(table.columns[i], comma)
-            if numbers.strange:
-                notes.append(_strange(file, table.names[i], numbers.strange[0]))
-            # vLLM 0.9 has the use of the cache under its old name and its new one.
-            there = columns.get(metric.column)
-            new = numbers.values
-            columns[metric.column] = new if there is None else np.where(np.isnan(there), new, there)
-        del labels
-        series += [_sorted(times.seconds, columns, codes == code) for code in range(count)]
-    engine = next((metric.engine for _, metric in found if metric.engine), None)
-    return [one for one in series if one.time_s.size], engine
-
-
-def _by_labels(found: list[tuple[int, Metric]]) -> dict[Any, list[tuple[int, Metric]]]:
-    groups: dict[Any, list[tuple[int, Metric]]] = {}
-    for i, metric in found:
-        labels = tuple(one for one in metric.labels if one[0] in _LABEL_COLUMNS)
-        groups.setdefault(_without_ranks(labels), []).append((i, metric))
-    return groups
-
-
-def _without_ranks(labels: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    return tuple(one for one in labels if one[0] not in _RANKS_OF_ONE_ENGINE)
-
-
-def _codes(table: CellTable, names: list[str]) -> tuple[Any, int]:
-    """Return for each row which engine it is of, by the columns of labels, and how many there are.
-
-    Ranks of one engine repeat what it says: only the first of them counts, others get -1.
-    """
-    codes = np.zeros(table.row_count, np.int64)
-    for i, name in enumerate(names):
-        if name in _LABEL_COLUMNS and not metric_of(table.names[i]):
-            texts = np.array([one or "" for one in texts_of(table.columns[i])])
-            distinct, own = np.unique(texts, return_inverse=True)
-            if name in _RANKS_OF_ONE_ENGINE:
-                own = np.where(own == 0, 0, -1)
-                codes = np.where((codes < 0) | (own < 0), -1, codes)
-            else:
-                codes = np.where(codes < 0, -1, codes * distinct.size + own)
-    known, packed = np.unique(codes[codes >= 0], return_inverse=True)
-    codes[codes >= 0] = packed
-    return codes, known.size
-
-
-def _sorted(time_s: Any, columns: dict[str, Any], mask: Any) -> Series:
-    mask = mask & np.isfinite(time_s)
-    order = np.argsort(time_s[mask], kind="stable")
-    return Series(
-        time_s[mask][order], {name: values[mask][order] for name, values in columns.items()}
-    )
-
-
-def _long(
-    file: OpenedFile, table: CellTable, names: list[str], times: Times
-) -> tuple[list[Series], str | None]:
-    """Return the series of a table with a row per metric and time."""
-    where = next(i for i, name in enumerate(names) if name in _NAME_COLUMNS)
-    value = next(i for i, name in enumerate(names) if name in _VALUE_COLUMNS)
-    metric_names = np.array([one or "" for one in texts_of(table.columns[where])])
-    comma = comma_meaning([table.columns[value]], table.delimiter)
-    numbers = numbers_of(table.columns[value], comma).values
-    codes, count = _codes(table, names)
-    metrics = {one: metric for one in np.unique(metric_names) if (metric := metric_of(str(one)))}
-    if not metrics:
-        raise ServingFileError(
-            file.shown,
-            "has a row per metric, and none that is known",
-            "Sample vllm:num_requests_running, vllm:kv_cache_usage_perc, vllm:num_preemptions_total"
-            " or the same of SGLang.",
+def _notes(file: OpenedFile, found: Found, times: Times) -> list[Note]:
+    notes = [
+        Note(
+            "not_a_number",
+            f"{file.shown}: {cell[:40]!r} in column {name!r} is no number: left out.",
         )
-    series: list[Series] = []
-    for code in range(count):
-        singles = [
-            _sorted(
-                times.seconds,
-                {metric.column: numbers},
-                (codes == code) & (metric_names == name) & np.isfinite(numbers),
-            )
-            for name, metric in metrics.items()
-        ]
-        known = [one for one in singles if one.time_s.size]
-        if known:
-            series.append(_joined(known))
-    engine = next((metric.engine for metric in metrics.values() if metric.engine), None)
-    return series, engine
-
-
-def _joined(singles: list[Series]) -> Series:
-    """Put the metrics of one engine side by side; a time without a value of one has NaN there."""
-    time = np.unique(np.concatenate([one.time_s for one in singles]))
-    columns: dict[str, Any] = {}
-    for one in singles:
-        for name, values in one.columns.items():
-            row = columns.setdefault(name, np.full(time.size, np.nan))
-            row[np.searchsorted(time, one.time_s)] = values
-    return Series(time, columns)
-
-
-def _strange(file: OpenedFile, name: str, cell: str) -> Note:
-    return Note(
-        "not_a_number", f"{file.shown}: {cell[:40]!r} in column {name!r} is no number: left out."
-    )
+        for name, cell in found.strange
+    ]
+    counts = Counter(name for one in found.series for name in one.columns)
+    most = max(counts.values(), default=0)
+    if most > 1:
+        text = f"{most} engines are added up; of the KV use, the largest counts."
+        notes.append(Note("engines_added", f"{file.shown}: {text}"))
+    if times.is_unit_assumed:
+        notes.append(Note("time_unit", f"{file.shown}: times without a unit are read as seconds."))
+    return notes
 
 
 def _checked(file: OpenedFile, merged: Series, notes: list[Note]) -> dict[str, Any]:

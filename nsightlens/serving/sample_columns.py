@@ -82,8 +82,9 @@ def metric_of(name: str) -> Metric | None:
 def together(series: Sequence[Series]) -> Series:
     """Put engines that ran at once into one series.
 
-    What runs, waits and is counted is added up; of use of memory, the largest counts. Between two
-    samples of an engine its last one holds, and before the first it has no value.
+    What runs and waits is added up; of use of memory, the largest counts. Counters count from 0 at
+    each engine's first sample, so that one that is restarted, or comes later, adds no more than it
+    counted. Between two samples of an engine its last one holds; before the first it has no value.
 
     Examples
     --------
@@ -105,16 +106,25 @@ def together(series: Sequence[Series]) -> Series:
             if name in _LARGEST
             else np.where(known, stacked, 0.0).sum(axis=0)
         )
-        # A counter that one engine begins to show later would rise at once by all it counted.
-        whole = known.all(axis=0) if name.endswith("_total") else known.any(axis=0)
-        columns[name] = np.where(whole, reduced, np.nan)
+        columns[name] = np.where(known.any(axis=0), reduced, np.nan)
     return Series(time, columns)
 
 
 def _held(one: Series, name: str, time: NDArray[Any]) -> NDArray[Any]:
     values = one.columns[name]
     known = np.isfinite(values)
+    if name.endswith("_total"):
+        values = _growth(values, known)
     if not known.any():
         return np.full(time.size, np.nan)
     at = np.searchsorted(one.time_s[known], time, side="right") - 1
     return np.where(at >= 0, values[known][np.maximum(at, 0)], np.nan)
+
+
+def _growth(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Return how far a counter rose since its first value: a fall is a restart from 0."""
+    steps = np.diff(values[known], prepend=values[known][:1])
+    steps = np.where(steps < 0, values[known], steps)
+    grown = np.full(values.size, np.nan)
+    grown[known] = np.cumsum(steps)
+    return grown

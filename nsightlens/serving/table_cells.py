@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AmbiguousNumberError",
     "Numbers",
+    "codes_of",
     "comma_meaning",
     "flags_of",
     "lists_of",
@@ -276,3 +277,24 @@ def texts_of(column: Any) -> list[str | None]:
         except pa.ArrowException:
             return [None] * len(column)
     return list(known_text(column).to_pylist())
+
+
+def codes_of(column: Any) -> tuple[NDArray[Any], list[str]]:
+    """Return for each cell which of the distinct texts it is, and these in their order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> codes_of(pa.array(["b", "a", "b"]))
+    (array([1, 0, 1]), ['a', 'b'])
+    """
+    text = _trimmed(column)
+    if text is None:
+        text = pa.array([str(one) for one in column.to_pylist()], pa.string())
+    coded = pc.dictionary_encode(pc.fill_null(text, ""))
+    distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
+    order = np.argsort(distinct, kind="stable")
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    return place[codes], [str(one) for one in distinct[order]]

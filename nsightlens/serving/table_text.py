@@ -151,7 +151,7 @@ def _read_text(file: OpenedFile, data: bytes, layout: Sniffed, most_rows: int | 
     except pa.ArrowInvalid as error:
         if "UTF8" in str(error):
             return _read_text(file, data.decode("utf-8", "replace").encode(), layout, most_rows)
-        if "Empty CSV" in str(error):
+        if "Empty CSV" in str(error) or "Could not skip" in str(error):
             raise _no_rows(file) from None
         raise ServingFileError(
             file.shown,

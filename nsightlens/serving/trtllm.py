@@ -36,7 +36,8 @@ def _is_report(top: dict[str, Any]) -> bool:
 def _read(file: OpenedFile) -> list[Part]:
     top = object_of(file)
     run = Collected(file.shown, "trtllm-bench")
-    requests, done = top.get("request_info"), top["performance"]
+    requests, said = top.get("request_info"), top.get("performance")
+    done: dict[str, Any] = said if isinstance(said, dict) else {}
     count = run.count("prompt_count", at(requests, "num_requests"))
     run.count(
         "completed_count", count, derived="num_requests: the report is of requests that ended"
