@@ -62,7 +62,7 @@ def _one_after_another(text: str) -> Objects:
     found: list[tuple[str, dict[str, Any]]] = []
     position = 0
     while True:
-        while position < len(text) and (text[position].isspace() or text[position] == ","):
+        while position < len(text) and text[position].isspace():
             position += 1
         if position == len(text):
             return Objects(tuple(found), ())

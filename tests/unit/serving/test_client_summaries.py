@@ -140,6 +140,20 @@ def test_requests_without_a_token_do_not_shorten_the_first(tmp_path: Path) -> No
     assert keys_of_notes(part) == ["empty_requests"]
 
 
+def test_answers_of_one_token_have_no_time_per_token(tmp_path: Path) -> None:
+    """They have a first token and none after it."""
+    lists = {"output_lens": [1, 5, 0, 0], "itls": [[], [0.01, 0.01, 0.02, 0.04], [], []]}
+    values = read_one(tmp_path, _few(total_output_tokens=6, output_throughput=6.0, **lists)).values
+    assert values["mean_tpot_ms"] == pytest.approx(20)
+    assert values["mean_ttft_ms"] == pytest.approx(200)
+
+
+def test_a_first_token_after_no_time_is_none(tmp_path: Path) -> None:
+    """Also where the client did not write how many tokens each request got."""
+    values = read_one(tmp_path, _few(output_lens=..., itls=...)).values
+    assert values["mean_ttft_ms"] == pytest.approx(200)
+
+
 def test_details_that_contradict_the_summary_are_said(tmp_path: Path) -> None:
     """The summary is kept."""
     part = read_one(tmp_path, _few(mean_tpot_ms=90.0))

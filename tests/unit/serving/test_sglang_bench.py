@@ -88,6 +88,7 @@ def test_a_run_becomes_columns_in_their_units(tmp_path: Path) -> None:
         "concurrency": 7.5,
     }
     assert part.wheres["concurrency"] == "concurrency"
+    assert "concurrency" not in part.derived
     assert part.notes == ()
 
 
