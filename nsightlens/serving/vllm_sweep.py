@@ -32,7 +32,13 @@ def refuse_beside_runs(file: OpenedFile, objects: Sequence[Mapping[str, Any]]) -
         )
     if not file.looks_like_json or isinstance(file.json, list):
         is_summary = bool(objects) and all("run_number" in data for data in objects)
-        beside = (one for pattern in _RUNS for one in file.path.parent.glob(pattern))
+        folder = file.path.parent
+        beside = (
+            one
+            for pattern in _RUNS
+            for one in folder.glob(pattern)
+            if not one.name.endswith(".failure.json")
+        )
         if is_summary and next(beside, None) is not None:
             raise ServingFileError(
                 file.shown,

@@ -231,10 +231,11 @@ def _write_table(path: Path, runs: list[dict[str, Any]]) -> None:
 
 
 def test_a_summary_alone_is_read(tmp_path: Path) -> None:
-    """Someone may have kept the summary only, as JSON or as a table."""
+    """Someone may have kept the summary only, as JSON or as a table; a failure is no run."""
     runs = [vllm_result(run_number=n, max_num_seqs=4 * n) for n in (1, 2)]
     table = tmp_path / "summary.csv"
     _write_table(table, runs)
+    write(tmp_path / "run=3.failure.json", {"error_type": "E", "error": "", "serve_overrides": {}})
     of_json = read(FORMATS, write(tmp_path / "summary.json", runs))
     of_table = read(FORMATS, table)
     assert [part.where for part in of_json] == ["[0]", "[1]"]
