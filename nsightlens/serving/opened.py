@@ -150,7 +150,8 @@ class OpenedFile:
         except RecursionError:
             return "is nested too deeply"
         except json.JSONDecodeError as error:
-            cut = error.pos >= len(self.text.rstrip())
+            unfinished = error.msg.startswith("Unterminated string")
+            cut = unfinished or error.pos >= len(self.text.rstrip())
             place = f"line {error.lineno}, column {error.colno}"
             return f"ends early, at {place}" if cut else f"is no JSON from {place}: {error.msg}"
         except ValueError as error:
