@@ -233,18 +233,20 @@ class Collected:
             self.derived[column] = derived
 
 
-def parts_of_runs(readers: Iterable[tuple[str, Callable[[], Part]]]) -> list[Part]:
+def parts_of_runs(path: str, readers: Iterable[tuple[str, Callable[[], Part]]]) -> list[Part]:
     """Return the parts of the runs of one file; one that is of no use becomes a note on the first.
 
     Parameters
     ----------
+    path
+        The file, as messages name it.
     readers
         Place of each run in the file, and what reads it.
 
     Raises
     ------
     ServingFileError
-        No run is left; the error is that of the first.
+        No run is left; the error is that of the first, where there was one.
     """
     parts: list[Part] = []
     errors: list[tuple[str, ServingFileError]] = []
@@ -253,8 +255,10 @@ def parts_of_runs(readers: Iterable[tuple[str, Callable[[], Part]]]) -> list[Par
             parts.append(read())
         except ServingFileError as error:  # noqa: PERF203 - each run is read for itself
             errors.append((place, error))
-    if not parts:
+    if not parts and errors:
         raise errors[0][1]
+    if not parts:
+        raise ServingFileError(path, "holds no whole run", "Copy it again, or run it again.")
     places: dict[str, list[str]] = {}
     for place, refusal in errors:
         places.setdefault(refusal.problem, []).append(place)

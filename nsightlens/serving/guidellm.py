@@ -75,8 +75,11 @@ def _parts(file: OpenedFile, top: Any) -> list[Part]:
         )
     places = [f"benchmarks[{index}]" for index in range(len(benchmarks))]
     return parts_of_runs(
-        (place, partial(_run, file, top, one, place))
-        for place, one in zip(places, benchmarks, strict=True)
+        file.shown,
+        [
+            (place, partial(_run, file, top, one, place))
+            for place, one in zip(places, benchmarks, strict=True)
+        ],
     )
 
 

@@ -66,7 +66,9 @@ def _latencies(run: Collected, one: dict[str, Any]) -> None:
 
 
 def _read_raw(file: OpenedFile) -> list[Part]:
-    return parts_of_runs((place, partial(_raw, file, one)) for place, one in _objects(file))
+    return parts_of_runs(
+        file.shown, [(place, partial(_raw, file, one)) for place, one in _objects(file)]
+    )
 
 
 def _raw(file: OpenedFile, one: dict[str, Any]) -> Part:
@@ -124,7 +126,8 @@ def _objects(file: OpenedFile) -> list[tuple[str, dict[str, Any]]]:
 
 def _read_aggregated(file: OpenedFile) -> list[Part]:
     return parts_of_runs(
-        (place, partial(_aggregated, file, place, one)) for place, one in _objects(file)
+        file.shown,
+        [(place, partial(_aggregated, file, place, one)) for place, one in _objects(file)],
     )
 
 

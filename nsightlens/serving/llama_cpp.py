@@ -55,7 +55,7 @@ def _read_batched(file: OpenedFile) -> list[Part]:
     rows = [(place, {"model": name, **one}) for place, one in rows] or batched_rows(file.text)
     note_warm_up([one for _, one in rows])
     return parts_of_runs(
-        (place, partial(batched_run, file.shown, place, one)) for place, one in rows
+        file.shown, [(place, partial(batched_run, file.shown, place, one)) for place, one in rows]
     )
 
 
@@ -85,7 +85,7 @@ def _read_single(file: OpenedFile) -> list[Part]:
         problem = file.json_problem() if file.looks_like_json else "holds no row of a test"
         raise ServingFileError(file.shown, problem, "Copy it again, or run llama-bench again.")
     return parts_of_runs(
-        (place, partial(single_run, file.shown, place, one)) for place, one in rows
+        file.shown, [(place, partial(single_run, file.shown, place, one)) for place, one in rows]
     )
 
 

@@ -68,7 +68,8 @@ def claims_console(file: OpenedFile) -> bool:
 def read_console(file: OpenedFile) -> list[Part]:
     """Read every report of a text."""
     return parts_of_runs(
-        (place, partial(_run, file, place, text)) for place, text in _reports(file.text)
+        file.shown,
+        [(place, partial(_run, file, place, text)) for place, text in _reports(file.text)],
     )
 
 

@@ -108,13 +108,15 @@ def test_requests_in_flight_follow_from_rate_and_latency() -> None:
 def test_a_run_that_failed_becomes_a_note_on_the_first_that_did_not() -> None:
     """Two failed runs with the same reason are one note."""
     runs = [_run(completed_count=0), _run(mean_itl_ms=3.0), _run(completed_count=0)]
-    parts = parts_of_runs((f"line {n}", run.part) for n, run in enumerate(runs, 1))
+    parts = parts_of_runs("a.json", [(f"line {n}", run.part) for n, run in enumerate(runs, 1)])
     assert len(parts) == 1
     assert keys_of_notes(parts[0]) == ["run_left_out"]
     assert parts[0].notes[0].text.startswith("line 1, line 3 says that every request failed")
 
 
 def test_a_file_whose_runs_all_failed_is_refused() -> None:
-    """No run is left."""
+    """No run is left, or there was none."""
+    with pytest.raises(ServingFileError, match="holds no whole run"):
+        parts_of_runs("a.json", [])
     with pytest.raises(ServingFileError, match="every request failed"):
-        parts_of_runs([("line 1", _run(completed_count=0).part)])
+        parts_of_runs("a.json", [("line 1", _run(completed_count=0).part)])
