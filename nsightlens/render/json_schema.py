@@ -12,6 +12,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nsightlens.render.advice_schema import (
+    advice_parts_schema,
+    advice_row_schema,
+    advice_source_schema,
+)
 from nsightlens.render.comparison_schema import (
     comparison_parts_schema,
     comparison_row_schema,
@@ -75,6 +80,10 @@ SCHEMAS = {
         "one row per step, with kernels, copies and gaps: `nsightlens timeline --format json`"
     ),
     "doctor": "one row per check, with what is installed: `nsightlens doctor --format json`",
+    "advice": (
+        "one row per run, with the batch size to serve with and why: `nsightlens advise "
+        "--format json`"
+    ),
 }
 """Name of each schema and what it describes."""
 
@@ -135,6 +144,7 @@ def schema_document(name: str) -> dict[str, Any]:
         "gate": gate_parts_schema,
         "doctor": doctor_parts_schema,
         "timeline": timeline_parts_schema,
+        "advice": advice_parts_schema,
     }
     beside_rows = parts[name](_of_column) if name in parts else {}
     return {
@@ -167,6 +177,8 @@ def _sources(name: str) -> dict[str, Any]:
         return source
     if name == "timeline":
         return timeline_source()
+    if name == "advice":
+        return advice_source_schema()
     if name in {"devices", "doctor"}:
         return object_of({"tool": {"const": "nsightlens"}, "tool_version": TEXT})
     return _source()
@@ -230,6 +242,7 @@ def _row(name: str) -> dict[str, Any]:
         "devices": device_row,
         "doctor": doctor_row,
         "timeline": lambda: timeline_row(_of_column),
+        "advice": lambda: advice_row_schema(_of_column),
     }
     return rows[name]()
 
