@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from nsightlens.errors import ReportNotFoundError, ServingFileError
 from nsightlens.serving import opened
 from nsightlens.serving.opened import OpenedFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _file(tmp_path: Path, content: bytes) -> OpenedFile:
