@@ -29,6 +29,9 @@ of the mean, is the time between tokens that came in one read of the socket."""
 LEAST_MS = 0.1
 """[ms] [B] A step of the smallest models launches tens of kernels of some microseconds each."""
 
+RATE_FACTOR = 1.5
+"""[B] A rate over another window than the duration (first to last token) differs by less."""
+
 
 def number_of(raw: object) -> float | None:
     """Return a number, or a text that is one, as a finite float; None for all else.
@@ -174,6 +177,24 @@ class Collected:
                 )
                 return
 
+    def _note_disagreement(self) -> None:
+        """Say where a rate is not the count over the duration, each as the file says it."""
+        values = self.values
+        for count, rate in (
+            ("completed_count", "requests_per_s"),
+            ("output_token_count", "output_tok_per_s"),
+        ):
+            names = (count, rate, "duration_s")
+            if any(not values.get(name) or name in self.derived for name in names):
+                continue
+            found = values[count] / values["duration_s"]
+            if not 1 / RATE_FACTOR <= found / values[rate] <= RATE_FACTOR:
+                self.note(
+                    "rates_disagree",
+                    f"{rate} is {values[rate]:.4g}, but {count} over duration is {found:.4g}: one "
+                    "of the three is wrong.",
+                )
+
     def refuse_without_success(self, sent: object = None) -> None:
         """Raise where the file says that no request succeeded, given that it counts them."""
         if self.values.get("completed_count", 1):
@@ -208,6 +229,7 @@ class Collected:
                 where=[self.where] if self.where else (),
             )
         self._note_implausible()
+        self._note_disagreement()
         if self._unusable:
             more = len(self._unusable) - 5
             shown = "; ".join(self._unusable[:5]) + (f"; {more} more" if more > 0 else "")

@@ -16,7 +16,7 @@ from nsightlens.serving.collected import Collected, number_of, parts_of_runs
 from nsightlens.serving.guidellm_names import read_names
 from nsightlens.serving.named import at, claims_object, object_of
 from nsightlens.serving.part import Format
-from nsightlens.serving.yaml_door import read_yaml
+from nsightlens.serving.yaml_door import LARGEST_YAML_BYTES, read_yaml
 
 if TYPE_CHECKING:
     from nsightlens.serving.opened import OpenedFile
@@ -27,8 +27,9 @@ __all__ = ["FORMATS"]
 _NO_LIMIT = 10240
 """[B] What GuideLLM 0.8 writes as ``max_concurrency`` where nobody limited it: 1024 a worker."""
 _HEAD = re.compile(r'"guidellm_version"|"type_"\s*:\s*"generative_benchmark')
-_HEAD_YAML = re.compile(
-    r"^\s*-?\s*(?:guidellm_version:|type_:\s*['\"]?generative_benchmark)", re.MULTILINE
+_HEAD_YAML = re.compile(r"^(?:args|benchmarks|config|metadata):", re.MULTILINE)
+_TEXT_YAML = re.compile(
+    r"^[ \t-]*(?:guidellm_version:|type_:[ \t]*['\"]?generative_benchmark)", re.MULTILINE
 )
 _LATENCIES = {
     "itl": ("inter_token_latency_ms", 1.0),
@@ -56,7 +57,12 @@ def _is_report(top: dict[str, Any]) -> bool:
 
 
 def _claims_yaml(file: OpenedFile) -> bool:
-    return file.is_text and not file.looks_like_json and bool(_HEAD_YAML.search(file.head))
+    """Look through the whole text: keys are sorted, so that those which tell come late."""
+    if file.looks_like_json or not file.is_text or not _HEAD_YAML.search(file.head):
+        return False
+    if _TEXT_YAML.search(file.head):
+        return True
+    return file.byte_count <= LARGEST_YAML_BYTES and bool(_TEXT_YAML.search(file.text))
 
 
 def _read(file: OpenedFile) -> list[Part]:

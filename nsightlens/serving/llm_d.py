@@ -37,9 +37,17 @@ _RATES = {
     "total_tok_per_s": ("total_token_rate", "total_tokens_per_sec"),
 }
 _AGGREGATE = ("results", "request_performance", "aggregate")
-_VERSION = re.compile(r"^version:\s*['\"]?0\.\d", re.MULTILINE)
-_BODY = re.compile(r"^(?:results:\s*$[\s\S]*^\s+request_performance:|metrics:)", re.MULTILINE)
-_SCENARIO = re.compile(r"^scenario:", re.MULTILINE)
+_TOP_KEY = re.compile(r"^(?:version|run|scenario|results|metrics):", re.MULTILINE)
+_SECOND = (
+    re.compile(r"^version:[ \t]*['\"]?0\.\d", re.MULTILINE),
+    re.compile(r"^results:", re.MULTILINE),
+    re.compile(r"^[ \t]+request_performance:", re.MULTILINE),
+)
+_FIRST = (
+    re.compile(r"^version:[ \t]*['\"]?0\.1\b", re.MULTILINE),
+    re.compile(r"^scenario:", re.MULTILINE),
+    re.compile(r"^metrics:", re.MULTILINE),
+)
 _LARGEST_SEARCHED = 4 << 20
 _HEAD_JSON = re.compile(r'"request_performance"\s*:|"scenario"\s*:[\s\S]*"metrics"\s*:')
 _ISO = re.compile(
@@ -55,11 +63,10 @@ def _is_report(top: dict[str, Any]) -> bool:
 
 def _claims_yaml(file: OpenedFile) -> bool:
     """Look at keys without indentation: they may stand in any order, the version last."""
-    if file.looks_like_json or not file.is_text or "version:" not in file.head + file.text[-2000:]:
+    if file.looks_like_json or not file.is_text or not _TOP_KEY.search(file.head):
         return False
     text = file.text if file.byte_count <= _LARGEST_SEARCHED else file.head
-    found = (_SCENARIO.search(text), _BODY.search(text), _VERSION.search(text))
-    return all(found)
+    return any(all(one.search(text) for one in keys) for keys in (_SECOND, _FIRST))
 
 
 def _read_json(file: OpenedFile) -> list[Part]:
@@ -67,6 +74,12 @@ def _read_json(file: OpenedFile) -> list[Part]:
 
 
 def _read_yaml(file: OpenedFile) -> list[Part]:
+    if re.search(r"\.partial\.stage_\d+\.ya?ml$", file.name):
+        raise ServingFileError(
+            file.shown,
+            "repeats a part of what inference-perf wrote of the stage",
+            "Give stage_<N>_lifecycle_metrics.json, which lies beside it.",
+        )
     return [_run(file, read_yaml(file))]
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["claims_console", "read_console"]
 
-_OVERVIEW = re.compile(r"=\s*PERFORMANCE OVERVIEW\s*$", re.MULTILINE)
-_BEGIN = re.compile(r"^.*=\s*(?:ENGINE DETAILS|\w+ BACKEND)\s*$", re.MULTILINE)
-_LINE = re.compile(r"^\s*([A-Z][^:\n]*?)\s*:\s+(\S[^\n]*?)\s*$", re.MULTILINE)
+_OVERVIEW = re.compile(r"=[ \t]*PERFORMANCE OVERVIEW[ \t\r]*$", re.MULTILINE)
+_BEGIN = re.compile(r"^.*=[ \t]*(?:ENGINE DETAILS|\w+ BACKEND)[ \t\r]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Z][^:\n]{0,80}?)[ \t]*:[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _PERCENTILE = re.compile(r"\[(Latency|TTFT|TPOT)\]\s+(P50|P99)\s*:\s*([\d.,eE+-]+)")
 _LARGEST_SEARCHED = 32 << 20
 _AT_ONCE_PER_S = 1e6
@@ -83,7 +83,7 @@ def _reports(text: str) -> Iterator[tuple[str, str]]:
 
 def _run(file: OpenedFile, place: str, text: str) -> Part:
     run = Collected(file.shown, "trtllm-bench-console", place, place)
-    said = {match[1]: match[2] for match in _LINE.finditer(text)}
+    said = {match[1]: match[2].strip() for match in _LINE.finditer(text)}
     numbers = {key: value.replace(",", "") for key, value in said.items()}
     for key, (column, scale) in _REALS.items():
         run.real(column, numbers.get(key), scale=scale, where=key)

@@ -1,8 +1,9 @@
 """The one door to PyYAML: the YAML value of a result file, read safely or refused.
 
 PyYAML is an extra (``pip install "nsightlens[yaml]"``) and loaded when a YAML file is read. Its
-safe loader makes no objects. Aliases are references, so that a bomb of them costs nothing until
-somebody walks it, which no reader does; merge keys copy what they name, so that they are refused.
+safe loader makes no objects; what other tools tagged as objects of Python is read as the plain data
+that it is written with. Aliases are references, so that a bomb of them costs nothing until somebody
+walks it, which no reader does; merge keys copy what they name, so that they are refused.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _loader(yaml: Any) -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc] # of a module without types
-        """Refuses merge keys."""
+        """Refuses merge keys, and reads tagged nodes as plain data."""
 
         def flatten_mapping(self, node: Any) -> None:
             for key, _ in node.value:
@@ -76,4 +77,13 @@ def _loader(yaml: Any) -> Any:
                         None, None, "merge keys (<<) are not read", key.start_mark
                     )
 
+    def plain(loader: Any, _: str, node: Any) -> Any:
+        if isinstance(node, yaml.SequenceNode):
+            return loader.construct_sequence(node, deep=True)
+        if isinstance(node, yaml.MappingNode):
+            return loader.construct_mapping(node, deep=True)
+        return loader.construct_scalar(node)
+
+    # GuideLLM dumps enumerations and tuples as they are.
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", plain)
     return Loader

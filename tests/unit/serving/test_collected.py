@@ -96,6 +96,13 @@ def test_a_time_between_tokens_that_no_server_reaches_is_told_of() -> None:
     assert keys_of_notes(_run(mean_itl_ms=0.0837).part()) == ["latency_implausible"]
 
 
+def test_a_rate_that_count_and_duration_contradict_is_told_of() -> None:
+    """500 requests in 50 s are ten per second, and not 2262."""
+    assert keys_of_notes(_run(completed_count=500, duration_s=50, requests_per_s=9).part()) == []
+    part = _run(completed_count=500, duration_s=50, requests_per_s=2262).part()
+    assert keys_of_notes(part) == ["rates_disagree"]
+
+
 def test_requests_in_flight_follow_from_rate_and_latency() -> None:
     """Little's law: 4 per second, each of 2 s."""
     run = _run(requests_per_s=4.0, mean_e2e_ms=2000.0)

@@ -141,6 +141,14 @@ def test_a_version_at_the_end_is_found(tmp_path: Path) -> None:
     assert _read(tmp_path, rest + head + "\n").values == _read(tmp_path, LLM_D).values
 
 
+def test_a_report_without_a_scenario_is_read(tmp_path: Path) -> None:
+    """But not inference-perf's, which repeats the metrics of a stage."""
+    text = LLM_D[: LLM_D.index("scenario:")] + LLM_D[LLM_D.index("results:") :]
+    assert _read(tmp_path, text).values["requests_per_s"] == 9.5
+    with pytest.raises(ServingFileError, match="repeats"):
+        read(tmp_path, "inference-perf.partial.stage_0.yaml", text, "llm-d-report-yaml")
+
+
 def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
     """But for the infinite number, which JSON writes otherwise."""
     report = _report()
