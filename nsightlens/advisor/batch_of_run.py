@@ -22,7 +22,8 @@ __all__ = ["BatchSizes", "batch_sizes", "running_batches"]
 
 RATE_BOUND = 0.8
 """Requests that come at a rate bind, not the settings, where fewer than this part of the batch
-that was set are in flight. At a batch that is used up, some are on their way at any time."""
+that was set are in flight; and where fewer than this part of those in flight run, others wait. At a
+batch that is used up, some are on their way at any time."""
 
 
 class BatchSizes(NamedTuple):
@@ -33,22 +34,23 @@ class BatchSizes(NamedTuple):
     size
         Sequences; NaN where nothing says it.
     source
-        Column of ``serving_runs`` that it is, ``static`` or ``concurrency``; empty likewise.
+        Column of ``serving_runs`` that it is, or ``static``, ``concurrency`` or ``running``; empty
+        where nothing says it.
     is_client_bound
         The client keeps fewer requests in flight than the server would run.
-    is_rate_bound
-        Requests come at a rate that the server keeps up with: the batch is what was in flight.
+    is_by_load
+        No setting bound: the batch is what was in flight, or of that what ran.
     """
 
     size: NDArray[np.float64]
     source: NDArray[np.str_]
     is_client_bound: NDArray[np.bool_]
-    is_rate_bound: NDArray[np.bool_]
+    is_by_load: NDArray[np.bool_]
 
     def of_rows(self, rows: NDArray[Any]) -> BatchSizes:
         """Return those of some rows, given by index or by mask."""
         return BatchSizes(
-            self.size[rows], self.source[rows], self.is_client_bound[rows], self.is_rate_bound[rows]
+            self.size[rows], self.source[rows], self.is_client_bound[rows], self.is_by_load[rows]
         )
 
 
@@ -66,7 +68,8 @@ def batch_sizes(runs: pa.Table) -> BatchSizes:
         The least of what limits a run: the server's ``max_num_seqs`` or the batch that runs in
         lock-step, the client's ``max_concurrency``, and with one of these the number of prompts.
         Without any limit, and where requests come too seldom to reach one, it is the mean number
-        in flight, rounded.
+        in flight, rounded; or of these the ones that ran, where others waited: the server has a
+        limit then that no file says.
 
     Examples
     --------
@@ -79,23 +82,31 @@ def batch_sizes(runs: pa.Table) -> BatchSizes:
     server = {name: positives(runs, name) for name in ("max_num_seqs", "static_batch_size")}
     client = {name: positives(runs, name) for name in ("max_concurrency", "prompt_count")}
     # A number of prompts is no batch; beside a limit, it may be a harder one.
-    if_limited = ~(np.isnan(server["max_num_seqs"]) & np.isnan(client["max_concurrency"]))
-    client["prompt_count"][~if_limited] = np.nan
+    is_limited = ~(np.isnan(server["max_num_seqs"]) & np.isnan(client["max_concurrency"]))
+    client["prompt_count"][~is_limited] = np.nan
     size, source = _least({**server, **client}, runs.num_rows)
     own, _ = _least(server, runs.num_rows)
     is_client_bound = (size < own) & np.isin(source, list(client))
-    in_flight, _ = first_known(
-        [(name, positives(runs, name)) for name in ("concurrency", "mean_running")], runs.num_rows
-    )
-    comes_at_rate = np.isfinite(numbers(runs, "request_rate_per_s"))
-    is_rate_bound = comes_at_rate & (in_flight < RATE_BOUND * size)
-    loose = np.isnan(size) & ~np.isnan(in_flight)
-    most = positives(runs, "max_running")
-    by_flight = np.maximum(np.rint(np.fmin(in_flight, most)), 1.0)
-    taken = is_rate_bound | loose
-    size[taken], source[taken] = by_flight[taken], "concurrency"
     source[source == "static_batch_size"] = "static"
-    return BatchSizes(size, source, is_client_bound & ~taken, is_rate_bound)
+    in_flight, ran = _load(runs)
+    comes_at_rate = np.isfinite(numbers(runs, "request_rate_per_s")) & (source != "static")
+    by_load = (comes_at_rate & (in_flight < RATE_BOUND * size)) | np.isnan(size)
+    by_load &= ~np.isnan(in_flight)
+    others_wait = ran < RATE_BOUND * in_flight
+    load = np.where(others_wait, ran, in_flight)
+    size[by_load] = np.maximum(np.rint(load[by_load]), 1.0)
+    source[by_load] = np.where(others_wait, "running", "concurrency")[by_load]
+    return BatchSizes(size, source, is_client_bound & ~by_load, by_load)
+
+
+def _load(runs: pa.Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many requests were in flight, and how many of them ran."""
+    columns = {name: positives(runs, name) for name in ("concurrency", "mean_running", *_OF_LITTLE)}
+    running = ("mean_running", columns["mean_running"])
+    little = ("little", _little(columns))
+    count = runs.num_rows
+    in_flight, _ = first_known([("concurrency", columns["concurrency"]), running, little], count)
+    return in_flight, first_known([running, little], count)[0]
 
 
 def _least(
@@ -109,8 +120,35 @@ def _least(
     return size, source
 
 
+_OF_LITTLE = (
+    "output_tok_per_s", "mean_tpot_ms", "mean_itl_ms",
+    "requests_per_s", "mean_e2e_ms", "mean_ttft_ms", "median_ttft_ms",
+)  # fmt: skip
+
+
+def _little(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the mean number of sequences that decode, by Little's law.
+
+    Generated tokens per second times the time of one; or requests per second times the time from
+    their first to their last token (J. D. C. Little, Oper. Res. 9 (1961) 383). Unlike requests in
+    flight, it counts none that wait.
+    """
+    per_token, _ = first_known(
+        [(name, columns[name]) for name in ("mean_tpot_ms", "mean_itl_ms")],
+        len(columns["mean_tpot_ms"]),
+    )
+    first_token, _ = first_known(
+        [(name, columns[name]) for name in ("mean_ttft_ms", "median_ttft_ms")], len(per_token)
+    )
+    decoding = columns["mean_e2e_ms"] - first_token
+    decoding = np.where(decoding > 0, decoding, np.nan)
+    by_tokens = columns["output_tok_per_s"] * per_token / 1e3
+    by_requests = columns["requests_per_s"] * decoding / 1e3
+    return first_known([("tokens", by_tokens), ("requests", by_requests)], len(per_token))[0]
+
+
 def running_batches(
-    columns: Mapping[str, NDArray[Any]], size: NDArray[np.float64], source: NDArray[np.str_]
+    columns: Mapping[str, NDArray[Any]], batches: BatchSizes
 ) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Return how many sequences ran on average, and how that is known.
 
@@ -118,29 +156,27 @@ def running_batches(
     ----------
     columns
         Columns of ``serving_runs``; NaN where missing. Shape (n,) each.
-    size, source
-        From `batch_sizes`. Shape (n,).
+    batches
+        From `batch_sizes`, of the same rows.
 
     Returns
     -------
     tuple of numpy.ndarray
         Sequences, and ``static``, ``mean_running``, ``little``, ``concurrency`` or ``nominal``.
-        ``little`` is Little's law over the phase of decoding, generated tokens per second times
-        TPOT (J. D. C. Little, Oper. Res. 9 (1961) 383): unlike requests in flight, it counts none
-        that wait. Neither it nor these can be more than was allowed to run.
+        ``little`` is Little's law over the phase of decoding. Neither it nor requests in flight
+        can be more than was allowed to run. Under a light load a server idles between requests: a
+        step has at least one sequence, whatever the mean over time is.
     """
-    static = np.where(source == "static", size, np.nan)
-    per_token, _ = first_known(
-        [(name, columns[name]) for name in ("mean_tpot_ms", "mean_itl_ms")], len(size)
-    )
-    little = columns["output_tok_per_s"] * per_token / 1e3
-    return first_known(
+    size = batches.size
+    most = np.where(batches.source == "concurrency", np.inf, size)
+    running, source = first_known(
         [
-            ("static", static),
+            ("static", np.where(batches.source == "static", size, np.nan)),
             ("mean_running", columns["mean_running"]),
-            ("little", np.minimum(little, size)),
-            ("concurrency", np.minimum(columns["concurrency"], size)),
+            ("little", np.minimum(_little(columns), most)),
+            ("concurrency", np.minimum(columns["concurrency"], most)),
             ("nominal", size),
         ],
         len(size),
     )
+    return np.where(batches.is_by_load, np.fmax(running, 1.0), running), source

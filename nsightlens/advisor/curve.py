@@ -12,7 +12,7 @@ from nsightlens.advisor.batch_of_run import BatchSizes, batch_sizes, running_bat
 from nsightlens.advisor.flag_words import flag_warnings
 from nsightlens.advisor.flags import Flagged, flag, joined_flags
 from nsightlens.advisor.repeats import Joined, join
-from nsightlens.advisor.run_columns import known_everywhere, positives
+from nsightlens.advisor.run_columns import first_known, known_everywhere, positives
 from nsightlens.arrays import known_numbers
 from nsightlens.errors import AdviceError
 from nsightlens.tables import ADVICE_CURVE, schema_of, table_of
@@ -24,7 +24,7 @@ __all__ = ["curve_of"]
 
 _RATES = {"total": "total_tok_per_s", "output": "output_tok_per_s"}
 _SPEED = (
-    "output_tok_per_s", "total_tok_per_s", "requests_per_s",
+    "output_tok_per_s", "total_tok_per_s", "requests_per_s", "decode_tok_per_s",
     "mean_itl_ms", "median_itl_ms", "mean_tpot_ms", "median_tpot_ms",
 )  # fmt: skip
 _SHARES = ("attention_share_pct", "matmul_share_pct", "host_share_pct", "gpu_busy_pct")
@@ -78,8 +78,9 @@ def curve_of(runs: pa.Table, *, throughput: Literal["auto", "total", "output"] =
     kept, sizes, warnings = _usable(runs)
     joined = join(kept, sizes.size)
     batches = sizes.of_rows(joined.first)
-    running, running_source = running_batches(joined.columns, joined.batch_size, batches.source)
+    running, running_source = running_batches(joined.columns, batches)
     flagged = flag(joined, batches, running, running_source)
+    decode_alone = _decode_for_output(joined)
     chosen, why_chosen = _chosen_throughput(joined, throughput)
     rate = joined.columns[_RATES[chosen]]
     alone = _alone(joined, batches)
@@ -116,6 +117,7 @@ def curve_of(runs: pa.Table, *, throughput: Literal["auto", "total", "output"] =
         single_throughput_tok_s=single,
         warnings=(
             *warnings,
+            *decode_alone,
             *why_chosen,
             *_without_single(joined, alone),
             *_mixed_sources(flagged, running_source),
@@ -163,6 +165,17 @@ def _named(runs: pa.Table, rows: NDArray[np.bool_]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+def _decode_for_output(joined: Joined) -> list[Warned]:
+    """Let the rate of decoding stand for throughput where no row has any."""
+    columns = joined.columns
+    rates = [columns[name] for name in _RATES.values()]
+    if np.isnan(columns["decode_tok_per_s"]).all() or not all(np.isnan(one).all() for one in rates):
+        return []
+    columns["output_tok_per_s"] = columns["decode_tok_per_s"]
+    text = "Only the rate of decoding is known: throughput has no time for prompts in it."
+    return [Warned("throughput_is_decode", text)]
+
+
 def _chosen_throughput(
     joined: Joined, asked: Literal["auto", "total", "output"]
 ) -> tuple[Literal["total", "output"], list[Warned]]:
@@ -203,10 +216,10 @@ def _work(joined: Joined, rate: NDArray[np.float64]) -> NDArray[np.float64]:
 def _alone(joined: Joined, batches: BatchSizes) -> int | None:
     """Return the row that T(1) is of."""
     found = joined.batch_size == 1
-    by_flight = batches.source == "concurrency"
-    in_flight = joined.columns["concurrency"]
-    with np.errstate(invalid="ignore"):
-        found &= ~by_flight | (np.abs(in_flight - 1) <= ALONE)
+    in_flight, _ = first_known(
+        [(name, joined.columns[name]) for name in ("concurrency", "mean_running")], len(found)
+    )
+    found &= ~batches.is_by_load | (np.abs(in_flight - 1) <= ALONE)
     return int(np.flatnonzero(found)[0]) if found.any() else None
 
 
@@ -237,11 +250,10 @@ def _counted_before(counted: NDArray[np.bool_]) -> NDArray[np.intp]:
 def _without_single(joined: Joined, alone: int | None) -> list[Warned]:
     if alone is not None:
         return []
-    text = (
-        f"No run has a batch size of 1 (the smallest is {joined.batch_size[0]:g}): T(1), and with "
-        "it efficiency, is not known."
-    )
-    return [Warned("no_single", text)]
+    why = f"No run has a batch size of 1 (the smallest is {joined.batch_size[0]:g})"
+    if joined.batch_size[0] == 1:
+        why = "With a mean of less than one request in flight, the server idled between them"
+    return [Warned("no_single", f"{why}: T(1), and with it efficiency, is not known.")]
 
 
 def _mixed_sources(flagged: Flagged, running_source: NDArray[np.str_]) -> list[Warned]:

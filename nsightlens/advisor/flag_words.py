@@ -56,8 +56,8 @@ def flag_warnings(
         "the two numbers is wrong, or is of several servers.",
         "client_bound": "The client kept fewer requests in flight than the server would run at "
         "{at}: the client's number is the batch size there.",
-        "rate_bound": "Requests came at a rate that the server kept up with at {at}: the mean "
-        "number in flight is the batch size there, and throughput is what was sent.",
+        "by_load": "No setting bound the batch at {at}: it is the mean number of requests in "
+        "flight, or of those that ran where others waited.",
         "itl_per_chunk": "Mean ITL is {chunk} times mean TPOT at {at}: the client measured pieces "
         "of several tokens, so that TPOT is used.",
         "prefill_interference": "Mean ITL is up to {median} times the median at {at}: steps that "

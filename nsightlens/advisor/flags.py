@@ -112,16 +112,18 @@ def flag(
         "too_short": ~is_static & (few | (columns["duration_s"] < SHORTEST_S)),
         "failed_requests": failed > 0,
         "many_failed": failed > MANY_FAILED * (failed + columns["completed_count"]),
-        "nominal_beyond_running": is_measured & (size > BEYOND_RUNNING * running),
+        "nominal_beyond_running": is_measured
+        & ~batches.is_by_load
+        & (size > BEYOND_RUNNING * running),
         "nominal_only": running_source == "nominal",
         "running_beyond_batch": columns["mean_running"] > ABOVE_BATCH * size,
         "client_bound": batches.is_client_bound,
-        "rate_bound": batches.is_rate_bound,
+        "by_load": batches.is_by_load,
         "itl_per_chunk": itl.is_per_chunk,
         "prefill_interference": itl.is_interfered,
         "speculative": columns["speculative"] > 0,
         "moe": columns["mixture_of_experts"] > 0,
-        "long_input": columns["mean_input_tokens"] >= LONG_INPUT_TOKENS,
+        "long_input": ~is_static & (columns["mean_input_tokens"] >= LONG_INPUT_TOKENS),
         "mixed_settings": np.array([bool(one) for one in joined.mixed], bool),
         "single_run": joined.run_count == 1,
     }
@@ -147,11 +149,13 @@ def joined_flags(masks: dict[str, NDArray[np.bool_]], count: int) -> list[str]:
 
 
 def _clock_limited(joined: Joined) -> NDArray[np.bool_]:
-    """Return where the device said so, or the clock was far below the largest of the sweep."""
+    """Return where the device said so; where it said nothing, a clock far below the largest."""
     clock, most = joined.columns["sm_clock_mhz"], joined.columns["sm_clock_max_mhz"]
+    said = joined.columns["clock_limited"]
     largest = np.fmax.reduce(np.concatenate([clock, most]))
-    said: NDArray[np.bool_] = joined.columns["clock_limited"] >= 1
-    return said | (clock < CLOCK_SHARE * largest)
+    is_limited = said >= 1
+    is_limited |= np.isnan(said) & (clock < CLOCK_SHARE * largest)
+    return np.asarray(is_limited, bool)
 
 
 def _thrash(
@@ -167,8 +171,8 @@ def _thrash(
     is_full = columns["kv_peak_pct"] >= FULL_POOL_PCT
     is_queueing = waiting >= WAITING_SHARE * joined.batch_size
     is_queueing &= waiting > _largest_before(waiting, preempted)
-    is_falling: NDArray[np.bool_] = itl_ms < FALLING * _largest_before(itl_ms, preempted)
-    return is_falling & (is_full | is_queueing)
+    is_falling = itl_ms < FALLING * _largest_before(itl_ms, preempted)
+    return np.asarray(is_falling & (is_full | is_queueing), bool)
 
 
 def _largest_before(

@@ -87,6 +87,7 @@ class _Sweep:
     running: NDArray[np.float64]
     itl: NDArray[np.float64]
     weight: NDArray[np.float64]
+    is_static: NDArray[np.bool_]
     usable: NDArray[np.bool_]
     flagged: dict[str, NDArray[np.bool_]]
 
@@ -97,7 +98,10 @@ class _Sweep:
         sets = [set((one or "").split(",")) for one in curve.rows["flags"].to_pylist()]
         usable = (weight > 0) & ~np.isnan(itl) & ~np.isnan(batch)
         flagged = {key: np.array([key in one for one in sets], bool) for key in _LOOKED_AT}
-        return _Sweep(size, running, itl, weight, usable, flagged)
+        is_static = np.array(
+            [one == "static" for one in curve.rows["batch_source"].to_pylist()], bool
+        )
+        return _Sweep(size, running, itl, weight, is_static, usable, flagged)
 
 
 _LOOKED_AT = (
@@ -202,6 +206,8 @@ def _prefill(sweep: _Sweep, found: Fit, errors: _Errors, best_batch: float | Non
     is_long = bool((sweep.flagged["long_input"] & sweep.usable).any())
     largest = float(sweep.size[sweep.usable].max())
     is_early = best_batch is not None and best_batch <= PREFILL_BATCH and best_batch < largest
+    if (sweep.is_static & sweep.usable).any():
+        return None  # decoding alone was timed
     if found.t0_ms <= 0:
         detail = f"the line begins at {found.t0_ms:.3g} ms for no sequence at all"
     elif is_long and is_early:
@@ -232,6 +238,11 @@ def _not_linear(found: Fit, errors: _Errors) -> Warned | None:
         text = (
             "No knee is given: the time between tokens does not rise with the batch "
             f"({1e3 * found.a_ms:.3g} us for each sequence)."
+        )
+    elif found.t0_ms <= 0:
+        text = (
+            f"No knee is given: the line begins at {found.t0_ms:.3g} ms for no sequence at all, "
+            f"and misses by up to {errors.largest:.1f} %."
         )
     elif errors.are_bad:
         bent = ", too long at both ends and too short between" if errors.is_bent else ""

@@ -22,8 +22,8 @@ _LARGEST_KNOWN = ("kv_peak_pct", "max_running")
 _MEASURED = (
     *(f"{one}_{name}_ms" for name in ("itl", "tpot", "ttft") for one in ("mean", "median", "p99")),
     "requests_per_s", "output_tok_per_s", "total_tok_per_s", "decode_tok_per_s", "duration_s",
-    "completed_count", "mean_running", "concurrency", "kv_pool_gib", "mean_input_tokens",
-    "sm_clock_mhz", "sm_clock_max_mhz",
+    "mean_e2e_ms", "completed_count", "mean_running", "concurrency", "kv_pool_gib",
+    "mean_input_tokens", "sm_clock_mhz", "sm_clock_max_mhz",
 )  # fmt: skip
 _NOT_NEGATIVE = ("mean_waiting", "kv_mean_pct")
 # Two runs of one batch that differ in these are no repetition.
