@@ -174,6 +174,8 @@ def _limit(rows: pa.Table, slo: Slo) -> float:
     if slo.limit_ms is not None:
         return float(slo.limit_ms)
     batch = numbers(rows, "batch_size")[known]
+    if not (math.isfinite(slo.reference_batch) and slo.reference_batch > 0):
+        raise AdviceError(f"The reference batch size is {slo.reference_batch}: no size of a batch.")
     # The rows are in rising order, and argmin takes the first of equals: the smaller.
     return float(given * latency[known][np.argmin(np.abs(batch - slo.reference_batch))])
 

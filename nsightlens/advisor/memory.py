@@ -131,11 +131,8 @@ def _setting(pool: KvPool, back_gib: float | None) -> float | None:
     was, total = pool.gpu_memory_utilization, pool.total_gib
     if was is None or total is None or back_gib is None:
         return None
-    exact = was - back_gib / total
-    rounded = math.ceil(exact * _STEPS - 1e-9) / _STEPS
-    if total * (was - rounded) > back_gib + 1e-6:
-        rounded += 1 / _STEPS
-    return min(was, rounded)
+    # The binary fractions of 0.9 - 46.8 / 80 may be a little above 0.315: that is not 0.316.
+    return min(was, math.ceil((was - back_gib / total) * _STEPS - 1e-9) / _STEPS)
 
 
 def _missing(pool: KvPool) -> tuple[str, ...]:

@@ -116,6 +116,26 @@ class ReplicaCase:
             return memory.pool_gib >= self.needed_gib
         return None
 
+    def meets(self, latencies_ms: Sequence[float | None]) -> bool | None:
+        """Whether latencies meet the limits: False wins over not known. None without a limit."""
+        pairs = zip(latencies_ms, self.limits_ms, strict=True)
+        met = [None if one is None else bool(is_within(one, limit)) for one, limit in pairs]
+        if False in met:
+            return False
+        return True if met and None not in met else None
+
+    def meets_at(self, row: Row, replicas: int) -> bool | None:
+        """Whether R servers meet the limits at the bound, where one has the latencies of a row.
+
+        Of the time to the first token that is not known: it is mostly queueing, which does not
+        follow the time of a step.
+        """
+        bound = self.bound(replicas)
+        alone = [None if slo.metric == "ttft" else row.get(slo.column) for slo in self.slos]
+        return self.meets(
+            [None if one is None or bound is None else one * replicas / bound for one in alone]
+        )
+
 
 def replica_rows(case: ReplicaCase) -> list[Row]:
     """Return rows of ``ADVICE_REPLICAS`` in the order of R, those without MPS first.
@@ -145,7 +165,7 @@ def _single(case: ReplicaCase) -> Row:
         "gain": 1.0,
         "throughput_tok_s": case.row.get("throughput_tok_s"),
         "itl_ms": case.row.get("itl_ms"),
-        "meets_slo": _meets(case, latencies),
+        "meets_slo": case.meets(latencies),
         "note": "one server" if case.is_measured else "one server, interpolated",
     }
 
@@ -159,11 +179,9 @@ def _predicted(case: ReplicaCase, replicas: int, measured: Sequence[Row]) -> Row
         fits, note = True, f"{max(ran)} servers ran without preemption"
     elif failed and replicas >= min(failed):
         fits, note = False, f"{min(failed)} servers were preempted"
-    bound = case.bound(replicas)
-    slower = None if bound is None else replicas / bound
-    throughput = case.row.get("throughput_tok_s")
-    latencies = [_scaled(case.row.get(slo.column), slo, slower) for slo in case.slos]
-    itl = case.row.get("itl_ms")
+    # What does not fit gains nothing: neither a throughput nor a latency is promised for it.
+    bound = case.bound(replicas) if fits is not False else None
+    throughput, itl = case.row.get("throughput_tok_s"), case.row.get("itl_ms")
     return {
         **_common(case, replicas, memory),
         "mps": True,
@@ -171,8 +189,8 @@ def _predicted(case: ReplicaCase, replicas: int, measured: Sequence[Row]) -> Row
         "origin": "predicted",
         "gain": bound,
         "throughput_tok_s": None if bound is None or throughput is None else throughput * bound,
-        "itl_ms": None if slower is None or itl is None else itl * slower,
-        "meets_slo": _meets(case, latencies),
+        "itl_ms": None if bound is None or itl is None else itl * replicas / bound,
+        "meets_slo": case.meets_at(case.row, replicas) if bound is not None else None,
         "note": note,
     }
 
@@ -193,25 +211,8 @@ def _note(case: ReplicaCase, memory: ReplicaMemory) -> str:
     if memory.pool_gib == 0:
         return "weights and activations leave no memory for a KV pool"
     if memory.block_count is not None and case.needed_blocks is not None:
-        word = "of" if memory.block_count >= case.needed_blocks else "are fewer than"
-        return f"{memory.block_count:,} blocks {word} {case.needed_blocks:,} needed"
+        return f"{memory.block_count:,} blocks, {case.needed_blocks:,} needed"
     return "" if case.fits(memory) is not None else "whether they fit is not known"
-
-
-def _scaled(latency_ms: float | None, slo: Slo, slower: float | None) -> float | None:
-    """Time to first token is mostly queueing, which does not follow the time of a step."""
-    if latency_ms is None or slower is None or slo.metric == "ttft":
-        return None
-    return latency_ms * slower
-
-
-def _meets(case: ReplicaCase, latencies_ms: Sequence[float | None]) -> bool | None:
-    """Return whether all limits are met: False wins over not known. None without a limit."""
-    pairs = zip(latencies_ms, case.limits_ms, strict=True)
-    met = [None if one is None else bool(is_within(one, limit)) for one, limit in pairs]
-    if False in met:
-        return False
-    return True if met and None not in met else None
 
 
 def _measured(case: ReplicaCase) -> Iterator[Row]:
@@ -255,7 +256,7 @@ def _measured_row(case: ReplicaCase, replicas: int, mps: bool | None, runs: pa.T
         "gain": throughput / base if throughput is not None and base else None,
         "throughput_tok_s": throughput,
         "itl_ms": _median(runs, source) or _median(runs, "mean_itl_ms"),
-        "meets_slo": _meets(case, latencies),
+        "meets_slo": case.meets(latencies),
         "note": ", ".join(words),
     }
 

@@ -29,11 +29,13 @@ def replica_text(
     if replicas_max is None:
         text = f"How many servers of batch size {batch} fit on the GPU is not known"
     elif replicas_max == 1:
+        why = next((one["note"] for one in rows if one["replicas"] == 2), "")
         text = f"Only one server of batch size {batch} fits on the GPU"
+        text += f" (each of two: {why})" if why else ""
     else:
         text = f"Up to {replicas_max} servers of batch size {batch} fit on the GPU"
-    if case.needed_blocks is not None:
-        text += f", each with {case.needed_blocks:,} KV blocks"
+        if case.needed_blocks is not None:
+            text += f", each with at least {case.needed_blocks:,} KV blocks"
     several = replicas_max is not None and replicas_max > 1
     if several and case.busy_share is not None:
         text += (

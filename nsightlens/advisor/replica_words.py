@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.advisor.constraints import is_within
 from nsightlens.advisor.run_columns import numbers, positives
 from nsightlens.advisor.settings import server_command
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nsightlens.advisor.replica_rows import ReplicaCase
 
-__all__ = ["comparisons", "mps_commands", "servers_words"]
+__all__ = [
+    "LEAST_PREDICTED_GAIN",
+    "comparisons",
+    "mps_commands",
+    "servers_words",
+    "smaller_batch",
+]
+
+LEAST_PREDICTED_GAIN = 1.05
+"""A predicted gain is a bound, of which the paper's runs reached 75 to 100 %: less is not worth
+the trouble."""
 
 Row = dict[str, Any]
 
@@ -54,35 +61,55 @@ def comparisons(
     """
     if subject["throughput_tok_s"] is None:
         return ()
-    found = [_against(case, subject, singles, "the best single server")]
-    batch = numbers(curve_rows, "batch_size")
-    larger = curve_rows.filter(pa.array(batch > case.batch_size))
-    simply = _against(case, subject, larger, "simply a larger batch")
-    if not simply:
-        simply = f"No batch size above {case.batch_size:g} ran without preemption, to compare with."
-    found += [simply, _against(case, subject, others, "the best measured of other batch sizes")]
-    return tuple(one for one in found if one)
+    column = case.throughput_column
+    larger = curve_rows.filter(pa.array(numbers(curve_rows, "batch_size") > case.batch_size))
+    best = _fastest(singles, column)
+    simply = _fastest(larger, "throughput_tok_s")
+    is_same = best is not None and simply is not None and best[0]["run"] == simply[0]["run"]
+    found = []
+    if best is not None and not (subject["replicas"] == 1 and best[0]["run"] == case.row["run"]):
+        also = ", simply a larger batch" if is_same else ""
+        found.append(_against(case, subject, best, f"the best single server{also}"))
+    if simply is None:
+        text = f"No batch size above {case.batch_size:g} ran without preemption, to compare with."
+        found.append(text)
+    elif not is_same:
+        found.append(_against(case, subject, simply, "simply a larger batch"))
+    other = _fastest(others, column)
+    if other is not None:
+        found.append(_against(case, subject, other, "the best measured of other batch sizes"))
+    return tuple(found)
 
 
-def _against(case: ReplicaCase, subject: Row, table: pa.Table, what: str) -> str:
-    """Compare with the fastest row that was not preempted; empty where there is none."""
-    column = "throughput_tok_s" if "throughput_tok_s" in table.schema.names else None
-    values = positives(table, column or case.throughput_column)
+def _fastest(table: pa.Table, column: str) -> tuple[Row, float] | None:
+    """Return the fastest row that was not preempted, and its throughput [token/s]."""
+    values = positives(table, column)
     values[numbers(table, "preemption_count") > 0] = np.nan
     if np.isnan(values).all():
-        return ""
+        return None
     place = int(np.nanargmax(values))
-    row = table.slice(place, 1).to_pylist()[0]
-    change = 100 * (subject["throughput_tok_s"] / values[place] - 1)
+    return table.slice(place, 1).to_pylist()[0], float(values[place])
+
+
+def _against(case: ReplicaCase, subject: Row, other: tuple[Row, float], what: str) -> str:
+    row, throughput = other
+    change = 100 * (subject["throughput_tok_s"] / throughput - 1)
     verb = "give" if subject["origin"] == "measured" else "give at most"
     if subject["replicas"] == 1:
         verb = "gives"
+    beyond = _limit_words(subject["meets_slo"])
     text = (
-        f"{servers_words(subject)} {verb} {subject['throughput_tok_s']:.1f} token/s, "
-        f"{abs(change):.1f} % {'more' if change >= 0 else 'less'} than {what}, {_variant(row)} "
-        f"({values[place]:.1f} token/s{_latency_words(case, table, place)})."
+        f"{servers_words(subject)}{f' ({beyond})' if beyond else ''} {verb} "
+        f"{subject['throughput_tok_s']:.1f} token/s, {abs(change):.1f} % "
+        f"{'more' if change >= 0 else 'less'} than {what}, {_variant(row)} "
     )
-    return text[0].upper() + text[1:]
+    met = case.meets([row.get(slo.column) for slo in case.slos])
+    inside = ", ".join(one for one in (f"{throughput:.1f} token/s", _limit_words(met)) if one)
+    return f"{text[0].upper()}{text[1:]}({inside})."
+
+
+def _limit_words(met: bool | None) -> str:
+    return {True: "within the limit", False: "beyond the limit", None: ""}[met]
 
 
 def _variant(row: Row) -> str:
@@ -95,19 +122,30 @@ def _variant(row: Row) -> str:
     return f"{words} with chunked prefill" if row.get("chunked_prefill") else words
 
 
-def _latency_words(case: ReplicaCase, table: pa.Table, place: int) -> str:
-    """Return whether a row meets the limits, where there are some."""
-    latencies = [_value(numbers(table, slo.column), place) for slo in case.slos]
-    pairs = zip(latencies, case.limits_ms, strict=True)
-    if any(one is not None and not is_within(one, limit) for one, limit in pairs):
-        return ", beyond the limit of latency"
-    if latencies and None not in latencies:
-        return ", within the limit of latency"
-    return ""
+def smaller_batch(case: ReplicaCase, replicas_max: int, curve_rows: pa.Table) -> str:
+    """Return what servers of a smaller batch size would give within the limits; empty for nothing.
 
-
-def _value(values: NDArray[np.float64], place: int) -> float | None:
-    return None if np.isnan(values[place]) else float(values[place])
+    Several servers take longer steps, so they exceed a limit that one server of the same batch size
+    just meets; with a smaller one they need not. The busy share is taken as that of the choice.
+    """
+    base = case.row.get("throughput_tok_s")
+    best: tuple[float, int, Row] | None = None
+    smaller = curve_rows.filter(pa.array(numbers(curve_rows, "batch_size") < case.batch_size))
+    for row in smaller.to_pylist():
+        for replicas in range(2, replicas_max + 1):
+            bound, alone = case.bound(replicas), row["throughput_tok_s"]
+            if bound is None or alone is None or row["preemption_count"]:
+                continue
+            if case.meets_at(row, replicas) and (best is None or alone * bound > best[0]):
+                best = alone * bound, replicas, row
+    if best is None or not base or best[0] < LEAST_PREDICTED_GAIN * base:
+        return ""
+    throughput, replicas, row = best
+    words = servers_words({"replicas": replicas, "batch_size": row["batch_size"], "mps": True})
+    return (
+        f"Within the limit, {words} would give at most {throughput:.1f} token/s, "
+        f"{100 * (throughput / base - 1):.1f} % more than one of {case.batch_size:g}: measure them."
+    )
 
 
 def mps_commands(case: ReplicaCase, row: Row, chosen: pa.Table) -> tuple[str, ...]:

@@ -14,7 +14,12 @@ from nsightlens.advisor.kv_pool import kv_pool_of, runs_of_choice
 from nsightlens.advisor.memory import checked_margin
 from nsightlens.advisor.replica_rows import ReplicaCase, replica_rows
 from nsightlens.advisor.replica_text import replica_text, replica_warnings
-from nsightlens.advisor.replica_words import comparisons, mps_commands
+from nsightlens.advisor.replica_words import (
+    LEAST_PREDICTED_GAIN,
+    comparisons,
+    mps_commands,
+    smaller_batch,
+)
 from nsightlens.errors import AdviceError
 from nsightlens.tables import ADVICE_REPLICAS, schema_of, table_of
 
@@ -25,10 +30,6 @@ if TYPE_CHECKING:
     from nsightlens.models import ModelConfig
 
 __all__ = ["replica_advice"]
-
-LEAST_PREDICTED_GAIN = 1.05
-"""A predicted gain is a bound, of which the paper's runs reached 75 to 100 %: less is not worth
-the trouble."""
 
 Row = dict[str, Any]
 
@@ -129,6 +130,10 @@ def replica_advice(
     chosen = runs_of_choice(runs, choice)
     others = several.filter(pc.invert(_has_batch(several, choice.batch_size)))
     subject = best if best["replicas"] > 1 else _fastest(rows)
+    compared = comparisons(case, subject, singles, others, curve.rows)
+    if best["replicas"] == 1 and case.slos and replicas_max:
+        smaller = smaller_batch(case, replicas_max, curve.rows)
+        compared += (smaller,) if smaller else ()
     return ReplicaAdvice(
         rows=_table(rows),
         replicas_max=replicas_max,
@@ -136,7 +141,7 @@ def replica_advice(
         gpu_busy_share=case.busy_share,
         busy_source=None if busy_share is None else busy_share[1],
         gain_bound=None if replicas_max is None else case.bound(replicas_max),
-        comparisons=comparisons(case, subject, singles, others, curve.rows),
+        comparisons=compared,
         commands=mps_commands(case, best, chosen) if best["replicas"] > 1 else (),
         missing=_missing(case),
         text=replica_text(case, rows, replicas_max, best),

@@ -200,6 +200,34 @@ def test_of_several_limits_the_one_to_relax_least_is_named() -> None:
     )
 
 
+def test_limits_of_which_no_row_knows_all_cannot_be_relaxed() -> None:
+    """One row has ITL and the other TTFT, so no single limit is enough, nor a factor known."""
+    table = sweep(
+        mean_itl_ms=dict.fromkeys(BATCHES[1:]),
+        mean_ttft_ms={1: None, **dict.fromkeys(BATCHES[1:], 90.0)},
+    )
+    choice = choose_batch(table, [Slo(limit_ms=8.0), Slo("ttft", "mean", 60.0)])
+    assert (choice.binding_constraint, choice.nearest_feasible_slo_ms) == ("slo", None)
+    assert choice.binding_text == (
+        "Nothing is feasible: no single limit that is relaxed would be enough."
+    )
+
+
+def test_of_limits_that_can_each_be_relaxed_the_first_need_not_be_the_least() -> None:
+    """ITL by a tenth, with TTFT met at 1; TTFT to the double, with ITL met at none but 32."""
+    table = sweep(mean_ttft_ms={1: 50.0, 32: 120.0, 64: 150.0, 128: 200.0, 256: 300.0})
+    table = curve(
+        [
+            {**one, "mean_itl_ms": {1.0: 22.0, 32.0: 20.0}.get(one["batch_size"], 99.0)}
+            for one in table.rows.to_pylist()
+        ]
+    )
+    slos = [Slo(limit_ms=20.0), Slo("ttft", "mean", 60.0)]
+    choice = choose_batch(table, slos)
+    assert choice.nearest_feasible_slo_ms == 22.0
+    assert choose_batch(table, slos[::-1]).nearest_feasible_slo_ms == 22.0
+
+
 def test_an_epsilon_that_nothing_reaches_is_named() -> None:
     """Even a batch of one has an efficiency of 1 only."""
     choice = choose_batch(sweep(), epsilon=1.0)
@@ -275,6 +303,7 @@ def test_the_second_rule_needs_no_throughput() -> None:
         ({"slos": [Slo(limit_ms=0.0)]}, "is 0.0; it must be above zero"),
         ({"slos": [Slo(limit_ms=-1.0)]}, "must be above zero"),
         ({"slos": [Slo(limit_ms=float("nan"))]}, "must be above zero"),
+        ({"slos": [Slo(factor=2.0, reference_batch=0.0)]}, "reference batch size is 0.0"),
         ({"slos": [Slo()]}, "is None; it must be above zero"),
         ({"slos": [Slo(limit_ms=1.0, factor=2.0)]}, "both in ms and as a multiple"),
         ({"epsilon": -0.1}, "epsilon is -0.1"),
@@ -382,6 +411,19 @@ def test_neighbouring_whole_numbers_have_nothing_between_them() -> None:
     ]
     choice = choose_batch(curve(rows), [Slo(limit_ms=5.0)], interpolate=True)
     assert (choice.batch_size, choice.is_interpolated) == (64, False)
+
+
+def test_a_law_that_allows_nothing_in_between_leaves_the_measured_row() -> None:
+    """It says 40 ms and more at 65 already."""
+    choice = choose_batch(sweep(), [Slo(limit_ms=30.0)], interpolate=True, fit=law(40.0, 0.25))
+    assert (choice.batch_size, choice.is_interpolated) == (64, False)
+
+
+def test_the_law_is_not_used_where_rows_are_of_different_latencies() -> None:
+    """It is of one of them, and it is not known which."""
+    table = sweep(itl_source={64: "mean_itl_ms", 128: "mean_tpot_ms"})
+    choice = choose_batch(table, [Slo(limit_ms=30.0)], interpolate=True, fit=law(40.0, 0.25))
+    assert choice.batch_size == 100
 
 
 def test_flags_of_both_neighbours_weigh_against_what_lies_between_them() -> None:

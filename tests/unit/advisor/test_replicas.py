@@ -110,8 +110,8 @@ def test_servers_fit_while_each_pool_holds_what_one_used() -> None:
     assert (two["kv_block_count"], two["kv_blocks_needed"]) == (7900, 3000)
     assert two["gpu_memory_utilization"] == 0.45
     assert [one["fits"] for one in (two, three, four)] == [True, True, False]
-    assert three["note"] == "3,900 blocks of 3,000 needed"
-    assert four["note"] == "1,900 blocks are fewer than 3,000 needed"
+    assert three["note"] == "3,900 blocks, 3,000 needed"
+    assert four["note"] == "1,900 blocks, 3,000 needed"
     assert found.replicas_max == 3
 
 
@@ -151,10 +151,10 @@ def test_the_limit_is_checked_again_and_one_server_recommended_where_it_is_excee
     assert rows_of(found)[1]["meets_slo"] is False
     assert (found.recommended, found.commands) == (1, ())
     assert found.text == (
-        "Up to 3 servers of batch size 96 fit on the GPU, each with 3,000 KV blocks; the GPU "
-        "works in 70.0 % of a step, so they gain at most 1.43x. 2 servers of batch size 96 under "
-        "MPS would have an ITL of about 19.6 ms, and exceed the limit (mean ITL of 16 ms): one is "
-        "recommended."
+        "Up to 3 servers of batch size 96 fit on the GPU, each with at least 3,000 KV blocks; the "
+        "GPU works in 70.0 % of a step, so they gain at most 1.43x. 2 servers of batch size 96 "
+        "under MPS would have an ITL of about 19.6 ms, and exceed the limit (mean ITL of 16 ms): "
+        "one is recommended."
     )
 
 
@@ -218,6 +218,7 @@ def test_without_blocks_the_size_of_the_pool_decides() -> None:
     found = advice(single={"kv_block_count": None})
     assert found.replicas_max == 3
     assert rows_of(found)[1]["kv_block_count"] is None
+    assert found.text.startswith("Up to 3 servers of batch size 96 fit on the GPU; the GPU works")
 
 
 # Measured runs of several servers.
@@ -265,7 +266,10 @@ def test_servers_that_were_preempted_do_not_fit_nor_do_more() -> None:
     assert two["note"] == "measured, preempted: 3 sequences lost their KV blocks"
     assert (three["fits"], three["note"]) == (False, "2 servers were preempted")
     assert (found.replicas_max, found.recommended) == (1, 1)
-    assert found.text.startswith("Only one server of batch size 96 fits on the GPU")
+    assert found.text == (
+        "Only one server of batch size 96 fits on the GPU (each of two: measured, preempted: 3 "
+        "sequences lost their KV blocks)."
+    )
 
 
 def test_servers_that_ran_fit_as_do_fewer() -> None:
@@ -312,6 +316,15 @@ def test_a_gain_above_its_bound_is_reported() -> None:
     assert "gain_above_bound" not in {one.key for one in noise.warnings}
 
 
+def test_chunked_prefill_of_measured_servers_is_another_row_and_is_named() -> None:
+    """Runs with and without it are no repetitions."""
+    found = advice(measured(2, 12150.0, 19.0), measured(2, 12600.0, 20.0, chunked_prefill=True))
+    assert [one["note"] for one in rows_of(found)[1:3]] == [
+        "measured",
+        "measured, with chunked prefill",
+    ]
+
+
 # Comparisons and commands.
 
 
@@ -324,14 +337,46 @@ def test_servers_are_compared_with_the_best_single_one_and_with_a_larger_batch()
         lost,
         measured(2, 12_600.0, 15.5),
     )
-    servers = "2 servers of batch size 96 under MPS give 12600.0 token/s"
-    beyond = "token/s, beyond the limit of latency)."
+    servers = "2 servers of batch size 96 under MPS (within the limit) give 12600.0 token/s"
+    beyond = "token/s, beyond the limit)."
     single = "the best single server, batch size 512 with chunked prefill"
     larger = "simply a larger batch, batch size 256"
     assert found.comparisons == (
         f"{servers}, 5.0 % more than {single} (12000.0 {beyond}",
         f"{servers}, 14.5 % more than {larger} (11000.0 {beyond}",
     )
+
+
+def test_a_best_single_server_that_is_simply_a_larger_batch_is_named_once() -> None:
+    """And a single server is not compared with itself."""
+    larger = {**SINGLE, "run": "b256", "max_num_seqs": 256, "total_tok_per_s": 11_000.0}
+    first, *others = advice(larger).comparisons
+    assert "% more than the best single server, simply a larger batch, batch size 256" in first
+    assert not [one for one in others if "simply" in one]
+    (alone,) = advice(single={"total_memory_gib": None, "peak_torch_gib": None}).comparisons
+    assert alone == (
+        "One server of batch size 96 (within the limit) gives 9000.0 token/s, 18.2 % less than "
+        "simply a larger batch, batch size 256 (11000.0 token/s, beyond the limit)."
+    )
+
+
+def test_where_the_limit_forbids_more_servers_a_smaller_batch_of_them_is_proposed() -> None:
+    """Two of 64 take 11 x 2 x 0.7 = 15.4 ms; two of 80 more than 16; two of 8 give too little."""
+    smaller = [
+        {**ROW, "batch_size": batch, "mean_itl_ms": itl, "itl_ms": itl, "throughput_tok_s": tok_s}
+        for batch, itl, tok_s in ((8.0, 5.0, 2000.0), (64.0, 11.0, 8000.0), (80.0, 12.5, 8500.0))
+    ]
+    rows = curve([*smaller, ROW, LARGER])
+    choice = choose_batch(rows, [Slo(limit_ms=16.0)])
+    found = replica_advice(runs([SINGLE]), rows, choice, busy_share=BUSY)
+    assert (choice.batch_size, found.recommended) == (96, 1)
+    assert found.comparisons[-1] == (
+        "Within the limit, 2 servers of batch size 64 under MPS would give at most 11428.6 "
+        "token/s, 27.0 % more than one of 96: measure them."
+    )
+    few = curve([smaller[0], ROW, LARGER])
+    found = replica_advice(runs([SINGLE]), few, choice, busy_share=BUSY)
+    assert not [one for one in found.comparisons if "would give" in one]
 
 
 def test_predictions_are_compared_as_bounds() -> None:
@@ -416,5 +461,7 @@ def test_more_servers_never_have_more_memory_nor_fit_where_fewer_do_not(
         assert more["kv_pool_gib"] <= fewer["kv_pool_gib"]
         assert fewer["fits"] or not more["fits"]
         assert fewer["gain_bound"] <= more["gain_bound"] <= 1 / busy
-        assert fewer["itl_ms"] <= more["itl_ms"] * (1 + 1e-12)
+        assert (fewer["itl_ms"] is None) == (not fewer["fits"])
+        if more["fits"]:
+            assert fewer["itl_ms"] <= more["itl_ms"] * (1 + 1e-12)
     assert found.recommended <= (found.replicas_max or 1)
