@@ -7,30 +7,24 @@ used (a text for a number, a negative time) is left out too, and a note says so.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.doubts import doubts_of
 from nsightlens.serving.part import Note, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from nsightlens.serving.part import PartKind
 
-__all__ = ["Collected", "number_of", "parts_of_runs"]
+__all__ = ["Collected", "number_of"]
 
 _SAY_SOMETHING = ("_per_s", "_itl_ms", "_tpot_ms", "_e2e_ms", "_ttft_ms")
 LARGEST_COUNT = 10**15
 BURST_MS = 1.0
 """[ms] [B] No server generates a token for one reader in less; a median below it, and below a tenth
 of the mean, is the time between tokens that came in one read of the socket."""
-
-LEAST_MS = 0.1
-"""[ms] [B] A step of the smallest models launches tens of kernels of some microseconds each."""
-
-RATE_FACTOR = 1.5
-"""[B] A rate over another window than the duration (first to last token) differs by less."""
 
 
 def number_of(raw: object) -> float | None:
@@ -165,36 +159,6 @@ class Collected:
                 "the client read many tokens at once, so that the median is left out.",
             )
 
-    def _note_implausible(self) -> None:
-        """Say where a time between tokens is so short that its unit must be another."""
-        for column in ("mean_itl_ms", "mean_tpot_ms"):
-            value = self.values.get(column)
-            if value and value < LEAST_MS:
-                self.note(
-                    "latency_implausible",
-                    f"{column} is {value:.3g} ms by the unit of the file, which no server reaches: "
-                    "the unit may be wrong.",
-                )
-                return
-
-    def _note_disagreement(self) -> None:
-        """Say where a rate is not the count over the duration, each as the file says it."""
-        values = self.values
-        for count, rate in (
-            ("completed_count", "requests_per_s"),
-            ("output_token_count", "output_tok_per_s"),
-        ):
-            names = (count, rate, "duration_s")
-            if any(not values.get(name) or name in self.derived for name in names):
-                continue
-            found = values[count] / values["duration_s"]
-            if not 1 / RATE_FACTOR <= found / values[rate] <= RATE_FACTOR:
-                self.note(
-                    "rates_disagree",
-                    f"{rate} is {values[rate]:.4g}, but {count} over duration is {found:.4g}: one "
-                    "of the three is wrong.",
-                )
-
     def refuse_without_success(self, sent: object = None) -> None:
         """Raise where the file says that no request succeeded, given that it counts them."""
         if self.values.get("completed_count", 1):
@@ -228,8 +192,7 @@ class Collected:
                 "Run the benchmark again, or give the file that holds its results.",
                 where=[self.where] if self.where else (),
             )
-        self._note_implausible()
-        self._note_disagreement()
+        self.notes += doubts_of(self.values, self.derived)
         if self._unusable:
             more = len(self._unusable) - 5
             shown = "; ".join(self._unusable[:5]) + (f"; {more} more" if more > 0 else "")
@@ -253,48 +216,6 @@ class Collected:
             self.wheres[column] = where
         if derived:
             self.derived[column] = derived
-
-
-def parts_of_runs(path: str, readers: Iterable[tuple[str, Callable[[], Part]]]) -> list[Part]:
-    """Return the parts of the runs of one file; one that is of no use becomes a note on the first.
-
-    Parameters
-    ----------
-    path
-        The file, as messages name it.
-    readers
-        Place of each run in the file, and what reads it.
-
-    Raises
-    ------
-    ServingFileError
-        No run is left; the error is that of the first, where there was one.
-    """
-    parts: list[Part] = []
-    errors: list[tuple[str, ServingFileError]] = []
-    for place, read in readers:
-        try:
-            parts.append(read())
-        except ServingFileError as error:  # noqa: PERF203 - each run is read for itself
-            errors.append((place, error))
-    if not parts and errors:
-        raise errors[0][1]
-    if not parts:
-        raise ServingFileError(path, "holds no whole run", "Copy it again, or run it again.")
-    places: dict[str, list[str]] = {}
-    for place, refusal in errors:
-        places.setdefault(refusal.problem, []).append(place)
-    left_out = tuple(
-        Note("run_left_out", f"{_listed(found)} {problem}: left out.")
-        for problem, found in places.items()
-    )
-    parts[0] = replace(parts[0], notes=parts[0].notes + left_out)
-    return parts
-
-
-def _listed(places: list[str]) -> str:
-    more = len(places) - 3
-    return ", ".join(places[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(raw: object) -> str:

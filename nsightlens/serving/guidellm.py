@@ -12,10 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.collected import Collected, number_of, parts_of_runs
+from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.guidellm_names import read_names
 from nsightlens.serving.named import at, claims_object, object_of
 from nsightlens.serving.part import Format
+from nsightlens.serving.several_runs import parts_of_runs
 from nsightlens.serving.yaml_door import LARGEST_YAML_BYTES, read_yaml
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nsightlens.serving.collected import Collected, number_of, parts_of_runs
+from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.named import claims_object, engine_name, model_name, object_of, workload_of
 from nsightlens.serving.part import Format
+from nsightlens.serving.several_runs import parts_of_runs
 
 if TYPE_CHECKING:
     from nsightlens.serving.opened import OpenedFile

@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.collected import parts_of_runs
 from nsightlens.serving.llama_runs import batched_run, note_warm_up, single_run
 from nsightlens.serving.llama_tables import batched_rows, has_batched_table, single_rows
 from nsightlens.serving.named import csv_rows
 from nsightlens.serving.part import Format
+from nsightlens.serving.several_runs import parts_of_runs
 
 if TYPE_CHECKING:
     from nsightlens.serving.opened import OpenedFile

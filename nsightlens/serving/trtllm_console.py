@@ -10,8 +10,9 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nsightlens.serving.collected import Collected, number_of, parts_of_runs
+from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.named import model_name, workload_of
+from nsightlens.serving.several_runs import parts_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -203,7 +203,7 @@ def inference_perf_server() -> dict[str, Any]:
 LLM_D = """\
 version: '0.2'
 run:
-  time: {duration: PT1M5.5S}
+  time: {duration: PT0M20.5S}
 scenario:
   stack:
   - metadata: {label: decode-0}
