@@ -67,6 +67,18 @@ def test_counts_duration_and_load_are_read(tmp_path: Path) -> None:
     assert "max_concurrency" not in values
 
 
+@pytest.mark.parametrize(
+    ("duration", "seconds"),
+    [("PT1M5.5S", 65.5), ("PT2H", 7200.0), ("P1DT1S", 86401.0), (33.5, 33.5), ("soon", None)],
+)
+def test_a_duration_is_iso_8601_or_seconds(
+    tmp_path: Path, duration: Any, seconds: float | None
+) -> None:
+    """What is neither is left out."""
+    part = _read(tmp_path, _report(run={"time": {"duration": duration}}))
+    assert part.values.get("duration_s") == seconds
+
+
 def test_settings_of_the_engine_are_read(tmp_path: Path) -> None:
     """From the standardized part, and from its command line."""
     expected = {
