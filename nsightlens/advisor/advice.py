@@ -160,7 +160,7 @@ def advise(
         what_if(
             curve,
             plateau,
-            batch_size=one.batch_size,
+            batch_size=choice.batch_size if one.batch_size is None else one.batch_size,
             context_length=one.context_length,
             device=one.device,
             model=model,

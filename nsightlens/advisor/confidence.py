@@ -32,16 +32,17 @@ def confidence_of(
 ) -> tuple[Literal["high", "medium", "low"], str]:
     """Return how far the choice may be trusted, and why.
 
-    It begins as high and falls by one level for each of: every run is single; few batch sizes; the
-    chosen row is flagged; preemptions are not known; the running batch is not measured; the law
-    does not hold; the choice lies between measured batch sizes.
+    It begins as high and falls by one level for each of: the chosen row is of one run, or flagged;
+    few batch sizes; preemptions are not known; the running batch is not measured; the law does not
+    hold; the choice lies between measured batch sizes. One batch size alone is low.
     """
     row: dict[str, Any] = choice.row or {}
     against: list[str] = []
     rows = curve.rows
-    counts = [one or 1 for one in rows["run_count"].to_pylist()]
-    if max(counts, default=1) == 1:
-        against.append("each batch size was measured once, so that noise is not known")
+    if (row.get("run_count") or 1) == 1:
+        against.append("the chosen batch size was measured once, so that noise is not known")
+    if rows.num_rows == 1:
+        return "low", "Only one batch size was measured: there was nothing to choose from."
     if rows.num_rows < FEW_BATCHES:
         against.append(f"only {rows.num_rows} batch sizes were measured")
     flags = [one for one in (row.get("flags") or "").split(",") if one and one != "single_run"]
