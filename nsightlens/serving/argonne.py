@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.named import engine_name, model_name, workload_of
 from nsightlens.serving.part import Format, Note, Part
-from nsightlens.serving.table_cells import numbers_of, texts_of
+from nsightlens.serving.table_cells import texts_of
 from nsightlens.serving.table_layout import names_of
+from nsightlens.serving.table_numbers import numbers_of
 from nsightlens.serving.table_text import CellTable, read_table
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from nsightlens.serving.named import engine_name, model_name
 from nsightlens.serving.plain_work import COLUMNS
-from nsightlens.serving.table_cells import flags_of, lists_of, numbers_of, texts_of
+from nsightlens.serving.table_cells import flags_of, texts_of
+from nsightlens.serving.table_numbers import lists_of, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,9 @@ _MAY_BE_ZERO = frozenset(
     }
 )  # fmt: skip
 """Columns in which 0 is a measurement; elsewhere it stands for what was not measured."""
+
+_SMALL = 1000
+"""Whole numbers from here on may be rounded."""
 
 
 def values_of(work: Work, column: str, index: int, meaning: Meaning) -> list[Any] | None:
@@ -112,6 +116,9 @@ def plausible(work: Work, column: str, index: int, values: NDArray[Any]) -> list
         values = np.where(values > 1, values / 100.0, values)
     largest = 100.5 if COLUMNS[column].unit == "%" else 1.0 if COLUMNS[column].unit == "1" else 1e15
     wrong = known & ((values < 0) | ((values > largest) & np.isfinite(values)))
+    if pa.types.is_integer(COLUMNS[column].type):
+        # Counts may be means over repeated runs; a batch size of 7.5 is something else.
+        wrong |= known & (values < _SMALL) & (values != np.round(values))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         work.note(

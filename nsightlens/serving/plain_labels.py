@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsightlens.serving.plain_work import Filled
-from nsightlens.serving.table_cells import numbers_of, texts_of
+from nsightlens.serving.table_cells import texts_of
+from nsightlens.serving.table_numbers import numbers_of
 
 if TYPE_CHECKING:
     from nsightlens.serving.plain_names import Meaning

@@ -13,7 +13,7 @@ from nsightlens.serving.plain_labels import hint_engine, put_workload
 from nsightlens.serving.plain_names import BATCH, UNCLEAR_RATE, meaning_of
 from nsightlens.serving.plain_rates import verdict_of
 from nsightlens.serving.plain_work import COLUMNS, Filled, Understood, Work
-from nsightlens.serving.table_cells import AmbiguousNumberError, comma_meaning, numbers_of
+from nsightlens.serving.table_numbers import AmbiguousNumberError, comma_meaning, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from nsightlens.serving.part import Format, Note, Part, Samples
 from nsightlens.serving.prometheus_statistics import STATISTICS_FORMAT
 from nsightlens.serving.sample_columns import FRACTIONS, metric_of, together
 from nsightlens.serving.sample_series import is_long, series_of
-from nsightlens.serving.table_cells import AmbiguousNumberError
 from nsightlens.serving.table_layout import is_parquet, names_of
+from nsightlens.serving.table_numbers import AmbiguousNumberError
 from nsightlens.serving.table_text import read_table
 from nsightlens.serving.table_times import is_time_name, times_of
 

@@ -1,4 +1,4 @@
-"""A table of metrics -> one series per engine: a column per metric, or a row per metric and time."""
+"""A table of metrics -> one series per engine: a column per metric, or a row per value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens.serving.sample_columns import Series, metric_of
-from nsightlens.serving.table_cells import codes_of, comma_meaning, numbers_of
+from nsightlens.serving.table_cells import codes_of
+from nsightlens.serving.table_numbers import comma_meaning, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -133,7 +134,9 @@ def _codes(table: CellTable) -> tuple[NDArray[Any], int]:
     return codes, known.size
 
 
-def _sorted(time_s: NDArray[Any], columns: Mapping[str, NDArray[Any]], mask: NDArray[Any]) -> Series:
+def _sorted(
+    time_s: NDArray[Any], columns: Mapping[str, NDArray[Any]], mask: NDArray[Any]
+) -> Series:
     mask = mask & np.isfinite(time_s)
     order = np.argsort(time_s[mask], kind="stable")
     return Series(

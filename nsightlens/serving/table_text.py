@@ -83,9 +83,19 @@ def read_table(file: OpenedFile, *, most_rows: int | None = None) -> CellTable:
     if most_rows is not None and file.byte_count > 2 * most_rows:
         _check_count(file, file.data.count(b"\n") - layout.skipped_line_count, most_rows)
     data = file.data
-    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"} or not _is_utf8(data):
         data = file.text.encode()
     return _read_text(file, data, layout, most_rows)
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _check_count(file: OpenedFile, count: int, most_rows: int | None) -> None:
@@ -149,8 +159,6 @@ def _read_text(file: OpenedFile, data: bytes, layout: Sniffed, most_rows: int | 
             ),
         )
     except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            return _read_text(file, data.decode("utf-8", "replace").encode(), layout, most_rows)
         if "Empty CSV" in str(error) or "Could not skip" in str(error):
             raise _no_rows(file) from None
         raise ServingFileError(

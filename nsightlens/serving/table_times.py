@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.serving.table_cells import known_text, numbers_of
+from nsightlens.serving.table_cells import known_text
+from nsightlens.serving.table_numbers import numbers_of
 from nsightlens.serving.table_units import unit_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def times_of(column: Any, name: str, row_unit: str = "") -> Times | None:
         seconds = _of_timestamps(column)
         return Times(seconds, is_clock=True)
     numbers = numbers_of(column)
-    if np.isfinite(numbers.values).sum() * 2 > len(column):
+    if np.isfinite(numbers.values).any():
         return _of_numbers(numbers.values, name, row_unit)
     return _of_text(column)
 
@@ -125,7 +126,7 @@ def _of_text(column: Any) -> Times | None:
     text = pc.replace_substring_regex(text, r"(\.\d{9})\d+$", r"\1")
     is_time = pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d+)?)?)?$")
     kept = pc.if_else(is_time, text, pa.scalar(None, pa.string()))
-    if kept.null_count * 2 >= len(kept):
+    if kept.null_count == len(kept):
         return None
     try:
         stamps = pc.cast(kept, pa.timestamp("ns"))
