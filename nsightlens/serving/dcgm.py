@@ -188,19 +188,22 @@ def _of_exposition(text: str) -> list[GpuRow]:
     rows: list[GpuRow] = []
     current: dict[str, dict[str, float]] = {}
     times: dict[str, float | None] = {}
+    seen: set[tuple[str, str]] = set()
 
     def flush() -> None:
         rows.extend(GpuRow(gpu, times.get(gpu), values) for gpu, values in current.items())
         current.clear()
         times.clear()
+        seen.clear()
 
     for metric in metrics_of(text):
         column = _FIELDS.get(metric.name)
         if column is None:
             continue
         gpu = _gpu_of(metric.labels)
-        if column in current.get(gpu, {}):
+        if (gpu, column) in seen:
             flush()
+        seen.add((gpu, column))
         _put(current.setdefault(gpu, {}), column, repr(metric.value))
         times[gpu] = metric.time_s
     flush()

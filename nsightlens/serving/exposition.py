@@ -32,12 +32,12 @@ class Metric(NamedTuple):
 
 
 def metrics_of(text: str) -> Iterator[Metric]:
-    r"""Yield the finite values of a text; lines that are none are passed over.
+    r"""Yield the values of a text, NaN and infinities too; other lines are passed over.
 
     Examples
     --------
     >>> [one.value for one in metrics_of('# TYPE a gauge\na{b="c"} 2.0\na{b="d"} NaN\n')]
-    [2.0]
+    [2.0, nan]
     """
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line[0] == "#" or len(line) > 100_000:
@@ -49,14 +49,13 @@ def metrics_of(text: str) -> Iterator[Metric]:
             value = float(match[3])
         except ValueError:
             continue
-        if math.isfinite(value):
-            labels = dict(_LABEL.findall(match[2] or ""))
-            time_s = int(match[4]) / 1e3 if match[4] else None
-            yield Metric(match[1], labels, value, time_s, number)
+        labels = dict(_LABEL.findall(match[2] or ""))
+        time_s = int(match[4]) / 1e3 if match[4] else None
+        yield Metric(match[1], labels, value, time_s, number)
 
 
 def scrapes_of(text: str, names: re.Pattern[str]) -> list[list[Metric]]:
-    """Return the metrics of such names by scrape: a series that comes again begins another."""
+    """Return the finite metrics of such names by scrape: a series that comes again begins one."""
     scrapes: list[list[Metric]] = []
     seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
     for metric in metrics_of(text):
@@ -67,5 +66,6 @@ def scrapes_of(text: str, names: re.Pattern[str]) -> list[list[Metric]]:
             scrapes.append([])
             seen = set()
         seen.add(series)
-        scrapes[-1].append(metric)
-    return scrapes
+        if math.isfinite(metric.value):
+            scrapes[-1].append(metric)
+    return [scrape for scrape in scrapes if scrape]

@@ -82,15 +82,15 @@ def _vllm(log: LogText, name: str) -> Iterator[Load]:
 
 def _sglang(log: LogText) -> Iterator[Load]:
     for record in log.records("sgl_decode"):
-        usages = [float(one) for one in _USAGES.findall(record.match["usage"])]
-        largest = max(usages, default=NAN)
+        running, usage, rate, waiting = record.match.group("run", "usage", "gen", "wait")
+        largest = max(map(float, _USAGES.findall(usage)), default=NAN)
         yield Load(
             _clock(record),
             _engine_of(record),
-            _number(record.match["run"]),
-            _number(record.match["wait"]),
+            _number(running),
+            _number(waiting),
             100 * largest if largest <= 1.005 else NAN,
-            _number(record.match["gen"]),
+            _number(rate),
             NAN,
             NAN,
         )
@@ -102,6 +102,8 @@ def _clock(record: Record) -> float:
 
 
 def _engine_of(record: Record) -> str:
+    if "DP" not in record.line:
+        return ""
     match = _DP.search(record.line, 0, record.match.start())
     return match[1] if match else ""
 
@@ -147,6 +149,9 @@ def _rounds(lines: Sequence[Load]) -> Iterator[list[Load]]:
 
 
 def _joined(lines: Sequence[Load]) -> tuple[float, ...]:
+    if len(lines) == 1:
+        return lines[0][2:7]
+
     def known(name: str) -> list[float]:
         return [value for value in (getattr(one, name) for one in lines) if value == value]  # noqa: PLR0124
 
@@ -216,7 +221,7 @@ def _prompts(log: LogText) -> _Prompts | None:
     peak = (NAN, -1.0)
     new = cached = 0.0
     for record in log.records("sgl_prefill"):
-        usage = max((float(one) for one in _USAGES.findall(record.match["usage"])), default=NAN)
+        usage = max(map(float, _USAGES.findall(record.match["usage"])), default=NAN)
         if peak[1] < 100 * usage <= 100.5:
             peak = (_clock(record), 100 * usage)
         new += _number(record.match["new"])

@@ -29,6 +29,8 @@ def _pattern(words: str, expression: str) -> LogPattern:
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[(?:\d{1,2};)*\d{1,2}m")
 """Colours, and what is left of them where a terminal's text was copied: ``[1;36m``."""
 
+_LEFT_OF_ANSI = re.compile(r"\[\d{1,2}[;m]")
+
 REPEATED = re.compile(r"\[repeated \d+x across cluster\]")
 """Ray's mark on a line that stands for equal lines of other workers."""
 
@@ -186,4 +188,6 @@ def tidy(line: str) -> str:
     >>> tidy("\x1b[36m(APIServer pid=1)\x1b[0m INFO [1;36mready[0m\r")
     '(APIServer pid=1) INFO ready'
     """
-    return ANSI.sub("", line).rstrip("\r") if "[" in line or line.endswith("\r") else line
+    if "\x1b" in line or ("m" in line and _LEFT_OF_ANSI.search(line)):
+        line = ANSI.sub("", line)
+    return line.rstrip("\r")

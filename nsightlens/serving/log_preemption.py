@@ -55,14 +55,11 @@ def _rests(lines: Sequence[Load]) -> bool:
 
 
 def _vllm_v0(log: LogText, into: Collected, *, is_whole: bool, version: Version) -> None:
-    most, line = 0.0, ""
-    for record in log.records("preempt"):
-        number = float(record.match["n"])
-        if number >= most:
-            most, line = number, f"line {log.line_number(record.offset)}"
-    if most:
+    most = max(log.records("preempt"), key=lambda one: float(one.match["n"]), default=None)
+    if most is not None:
         words = "at least: vLLM warns of the first and of every 50th"
-        into.count("preemption_count", most, where=line, derived=words)
+        line = f"line {log.line_number(most.offset)}"
+        into.count("preemption_count", most.match["n"], where=line, derived=words)
     elif is_whole and version.is_from(0, 5):
         words = "no warning from start to end, and vLLM warns of the first"
         into.count("preemption_count", 0, derived=words, zero=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.serving.log_patterns import PATTERNS, tidy
@@ -16,11 +17,11 @@ __all__ = ["CLOCK_YEAR", "LogText", "Record", "seconds_of_clock"]
 CLOCK_YEAR = 2000
 """Year of the clock of vLLM's lines, which print none: a leap year, so that 29 February is one."""
 
-_NO_YEAR = re.compile(
-    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)"
+_CLOCK = re.compile(
+    r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +(?P<no_year>\d\d-\d\d \d\d:\d\d):(\d\d)|"
+    r"(?P<year_first>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d):(\d\d(?:[.,]\d{1,6})?)|"
+    r"\[(?P<year_third>\d\d/\d\d/\d{4}-\d\d:\d\d):(\d\d)\]"
 )
-_YEAR_FIRST = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
-_YEAR_THIRD = re.compile(r"\[(\d\d)/(\d\d)/(\d{4})-(\d\d):(\d\d):(\d\d)\]")
 _STARTS = ("vllm_version", "vllm_banner", "sgl_args", "trt_version")
 _LIFE = ("v0_stats", "v1_stats", "v0_blocks", "kv_tokens", "sgl_decode", "sgl_pool", "trt_kv")
 MOST_OF_A_LINE = 1 << 20
@@ -132,30 +133,27 @@ def seconds_of_clock(line: str, end: int | None = None) -> float | None:
     >>> seconds_of_clock("Avg prompt throughput") is None
     True
     """
-    text = line if end is None else line[:end]
     found = None
-    for found in _NO_YEAR.finditer(text):  # noqa: B007 - the last of an iterator
-        pass
-    if found:
-        return _seconds(CLOCK_YEAR, *found.groups())
-    for found in _YEAR_FIRST.finditer(text):  # noqa: B007 - the last of an iterator
-        pass
-    if found:
-        seconds = _seconds(*found.groups()[:6])
-        return None if seconds is None else seconds + float(f"0.{found[7] or 0}")
-    for found in _YEAR_THIRD.finditer(text):  # noqa: B007 - the last of an iterator
-        pass
-    if found:
-        month, day, year, *clock = found.groups()
-        return _seconds(year, month, day, *clock)
-    return None
+    for found in _CLOCK.finditer(line, 0, len(line) if end is None else end):  # noqa: B007
+        pass  # the last is that of the record itself
+    if found is None:
+        return None
+    kind = found.lastindex or 0
+    minute = _minute(found[kind - 1])
+    return None if minute is None else minute + float(found[kind].replace(",", "."))
 
 
-def _seconds(*fields: str | int) -> float | None:
-    """Return the seconds since 1970 of year, month, day, hour, minute, second; None if no date."""
-    year, month, day, hour, minute, second = map(int, fields)
+@lru_cache(maxsize=1 << 16)
+def _minute(text: str) -> float | None:
+    """Return the seconds since 1970 of a minute in any of the three ways; None if no date."""
+    numbers = [int(one) for one in re.findall(r"\d+", text)]
+    if len(numbers) == 4:
+        numbers.insert(0, CLOCK_YEAR)
+    elif text[2] == "/":
+        month, day, year, *clock = numbers
+        numbers = [year, month, day, *clock]
+    year, month, day, hour, minute = numbers
     try:
-        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
+        return datetime(year, month, day, hour, minute, tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
-    return moment.timestamp()
