@@ -184,7 +184,7 @@ def text_boxes(ax: Axes) -> list[tuple[str, Any]]:
     # Drawn, not only laid out: ticks come into being when they are drawn.
     figure.savefig(io.BytesIO(), format="png", dpi=figure.dpi)
     renderer = figure.canvas.get_renderer()
-    unseen = _labels_out_of_view(ax)
+    unseen = [text for axes in (ax, *ax.child_axes) for text in _labels_out_of_view(axes)]
     found = []
     for text in ax.findobj(Text):
         if not text.get_visible() or not text.get_text().strip() or text in unseen:
@@ -216,7 +216,7 @@ def covered_texts(boxes: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
     ]
 
 
-def _labels_out_of_view(ax: Axes) -> list[Any]:
+def _labels_out_of_view(ax: Any) -> list[Any]:
     """Return the texts of ticks beyond the limits: matplotlib has them and does not draw them."""
     found: list[Any] = []
     for axis in (ax.xaxis, ax.yaxis):
