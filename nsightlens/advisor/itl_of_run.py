@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nsightlens.advisor.run_columns import first_known, known_everywhere
+from nsightlens.advisor.run_columns import first_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,17 +66,31 @@ def itl_of_runs(columns: Mapping[str, NDArray[Any]], counted: NDArray[np.bool_])
     mean, tpot = columns["mean_itl_ms"], columns["mean_tpot_ms"]
     ratio = mean / tpot
     is_per_chunk = (ratio < ITL_OVER_TPOT[0]) | (ratio > ITL_OVER_TPOT[1])
-    names = ["mean_itl_ms", "mean_tpot_ms", "median_itl_ms", "median_tpot_ms"]
+    names = ("mean_itl_ms", "mean_tpot_ms", "median_itl_ms", "median_tpot_ms")
     candidates = {name: columns[name].copy() for name in names}
     candidates["mean_itl_ms"][is_per_chunk] = np.nan
     candidates["median_itl_ms"][is_per_chunk] = np.nan
-    has_any = np.logical_or.reduce([~np.isnan(one) for one in candidates.values()])
-    for name in names:
-        if known_everywhere(candidates[name], counted & has_any):
-            names.remove(name)
-            names.insert(0, name)
-            break
-    itl, source = first_known([(name, candidates[name]) for name in names], len(mean))
-    with np.errstate(invalid="ignore"):
-        is_interfered = mean >= MEAN_OVER_MEDIAN * columns["median_itl_ms"]
+    itl, source = first_known(
+        [(name, candidates[name]) for name in _order(candidates, counted)], len(mean)
+    )
+    is_interfered = mean >= MEAN_OVER_MEDIAN * columns["median_itl_ms"]
     return ItlOfRuns(itl, source, is_per_chunk, is_interfered & ~is_per_chunk)
+
+
+def _order(candidates: Mapping[str, NDArray[np.float64]], counted: NDArray[np.bool_]) -> list[str]:
+    """Return the columns with the one first that all rows have; means before medians.
+
+    Means of two kinds are nearer to each other than to a median, so that a median comes before
+    both only where they leave a row without.
+    """
+    names = list(candidates)
+    known = {name: ~np.isnan(values) for name, values in candidates.items()}
+    counted = counted & np.logical_or.reduce(list(known.values()))
+
+    def everywhere(*some: str) -> bool:
+        return bool(np.logical_or.reduce([known[name] for name in some])[counted].all())
+
+    for some in (names[:1], names[1:2], names[:2], names[2:3], names[3:]):
+        if everywhere(*some):
+            return [*some, *(name for name in names if name not in some)]
+    return names

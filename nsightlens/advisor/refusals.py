@@ -33,7 +33,7 @@ CONCAVE_ERROR_PCT = 10.0
 """[%] The same, where errors have the sign of a curve that bends down at both ends."""
 
 BEND_PCT = 2.0
-"""[%] Mean errors of the thirds of a sweep below this are noise between runs."""
+"""[%] Mean errors of the first and the last fifth of a sweep below this are noise between runs."""
 
 TRUSTED = 0.5
 """A row of less weight does not speak against the law."""
@@ -150,7 +150,9 @@ def is_concave(error_pct: NDArray[np.float64]) -> bool:
     """
     if len(error_pct) < 3:
         return False
-    first, middle, last = (float(one.mean()) for one in np.array_split(error_pct, 3))
+    end = max(1, len(error_pct) // 5)
+    parts = np.split(error_pct, [end, len(error_pct) - end])
+    first, middle, last = (float(one.mean()) for one in parts)
     return first > BEND_PCT and middle < -BEND_PCT and last > BEND_PCT
 
 

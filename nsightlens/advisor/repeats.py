@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nsightlens.advisor.run_columns import numbers, positives
+from nsightlens.advisor.run_columns import LARGEST, numbers, positives
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,7 +100,7 @@ def join(runs: pa.Table, batch_size: NDArray[np.float64]) -> Joined:
 
 def _not_negative(runs: pa.Table, name: str) -> NDArray[np.float64]:
     values = numbers(runs, name)
-    values[~(np.isfinite(values) & (values >= 0))] = np.nan
+    values[~((values >= 0) & (values < LARGEST))] = np.nan
     return values
 
 

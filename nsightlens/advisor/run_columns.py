@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["first_known", "known_everywhere", "numbers", "positives"]
 
+LARGEST = 1e15
+"""Nothing of a run is larger, or smaller than its inverse, in the units of ``serving_runs``."""
+
 
 def numbers(runs: pa.Table, name: str) -> NDArray[np.float64]:
     """Return a column of numbers or truth values; NaN for null. Shape (n,).
@@ -33,8 +36,8 @@ def numbers(runs: pa.Table, name: str) -> NDArray[np.float64]:
 def positives(runs: pa.Table, name: str) -> NDArray[np.float64]:
     """Return a column of numbers; NaN for null, and for what can be no measurement. Shape (n,).
 
-    A rate, a time or a batch of zero stands in many files for "not measured"; infinite ones come
-    from a division by it.
+    A rate, a time or a batch of zero stands in many files for "not measured"; infinite and absurd
+    ones come from a division by it.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def positives(runs: pa.Table, name: str) -> NDArray[np.float64]:
     [3.5, nan, nan]
     """
     values = numbers(runs, name)
-    values[~(np.isfinite(values) & (values > 0))] = np.nan
+    values[~((values > 1 / LARGEST) & (values < LARGEST))] = np.nan
     return values
 
 
