@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nsightlens.advisor.advice import Wishes
-    from nsightlens.advisor.answers import Advice, Slo
+    from nsightlens.advisor.answers import Advice, Metric, Slo
     from nsightlens.serving.serving import Serving
 
 __all__ = ["DESCRIPTION", "EPILOG", "FORMATS", "HELP", "add_arguments", "duration_ms", "run"]
@@ -338,17 +338,16 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
 def _slos(args: argparse.Namespace) -> tuple[Slo, ...]:
     from nsightlens.advisor.answers import Slo
 
+    limits: dict[Metric, float | None] = {
+        "itl": args.slo_itl,
+        "tpot": args.slo_tpot,
+        "ttft": args.slo_ttft,
+    }
     found = [
-        Slo(metric, args.statistic, limit)
-        for metric, limit in (
-            ("itl", args.slo_itl),
-            ("tpot", args.slo_tpot),
-            ("ttft", args.slo_ttft),
-        )
-        if limit is not None
+        Slo(metric, args.statistic, limit) for metric, limit in limits.items() if limit is not None
     ]
     if args.slo_x is not None:
-        metric = args.slo_on or ("tpot" if args.rule == "largest" else "itl")
+        metric: Metric = args.slo_on or ("tpot" if args.rule == "largest" else "itl")
         reference = float(args.slo_reference or 32)
         found.append(Slo(metric, args.statistic, None, args.slo_x, reference))
     elif args.slo_on is not None or args.slo_reference is not None:
@@ -357,7 +356,7 @@ def _slos(args: argparse.Namespace) -> tuple[Slo, ...]:
         raise FilterError(
             "the rule largest needs a limit of latency: --slo-tpot TIME, or --slo-x 3 as the paper."
         )
-    return tuple(found)  # type: ignore[arg-type]
+    return tuple(found)
 
 
 def _tell_of_files(serving: Serving) -> None:
