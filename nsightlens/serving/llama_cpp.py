@@ -26,7 +26,8 @@ __all__ = ["FORMATS"]
 
 _BATCHED = frozenset({"pp", "tg", "pl", "t_tg"})
 _SINGLE = frozenset({"n_prompt", "n_gen", "avg_ts"})
-_BATCHED_LINE = re.compile(r'\{[^{}]*"pl"\s*:[^{}]*"t_tg"\s*:')
+_NEAR = 2048
+"""[B] Characters around a key within which the other keys of its object stand."""
 _SINGLE_HEAD = re.compile(r'"build_commit"\s*:[\s\S]*"n_gen"\s*:')
 _TABLE_HEAD = re.compile(r"^\|\s*model\s*\|.*\|\s*test\s*\|\s*t/s\s*\|", re.MULTILINE)
 _CSV_HEAD = re.compile(r'^"?build_commit"?,.*"?avg_ts"?', re.MULTILINE)
@@ -42,7 +43,13 @@ def _claims_batched(file: OpenedFile) -> bool:
     if not file.is_text:
         return False
     text = _searched(file)
-    return bool(_BATCHED_LINE.search(text)) or has_batched_table(text)
+    return _has_batched_object(text) or has_batched_table(text)
+
+
+def _has_batched_object(text: str) -> bool:
+    at = text.find('"t_tg"')
+    near = text[max(0, at - _NEAR) : at + _NEAR] if at >= 0 else ""
+    return all(f'"{key}"' in near for key in _BATCHED)
 
 
 def _read_batched(file: OpenedFile) -> list[Part]:
