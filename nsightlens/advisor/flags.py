@@ -108,7 +108,7 @@ def flag(
     masks = {
         "preempted": preempted,
         "thrash": _thrash(joined, itl.itl_ms, preempted),
-        "clock_limited": _clock_limited(joined),
+        "clock_limited": _clock_limited(joined, batches.is_by_load),
         "too_short": ~is_static & (few | (columns["duration_s"] < SHORTEST_S)),
         "failed_requests": failed > 0,
         "many_failed": failed > MANY_FAILED * (failed + columns["completed_count"]),
@@ -148,13 +148,16 @@ def joined_flags(masks: dict[str, NDArray[np.bool_]], count: int) -> list[str]:
     return [",".join(one) for one in keys]
 
 
-def _clock_limited(joined: Joined) -> NDArray[np.bool_]:
-    """Return where the device said so; where it said nothing, a clock far below the largest."""
+def _clock_limited(joined: Joined, is_by_load: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where the device said so, or the clock was far below the largest of the sweep.
+
+    A device may count only violations of some limits. Under a light load, its clock falls because
+    it idles.
+    """
     clock, most = joined.columns["sm_clock_mhz"], joined.columns["sm_clock_max_mhz"]
-    said = joined.columns["clock_limited"]
     largest = np.fmax.reduce(np.concatenate([clock, most]))
-    is_limited = said >= 1
-    is_limited |= np.isnan(said) & (clock < CLOCK_SHARE * largest)
+    is_limited = joined.columns["clock_limited"] >= 1
+    is_limited |= (clock < CLOCK_SHARE * largest) & ~is_by_load
     return np.asarray(is_limited, bool)
 
 

@@ -336,6 +336,7 @@ def test_without_a_batch_of_one_there_is_no_efficiency() -> None:
         ("preempted", 0.0, {"preemption_count": 1}),
         ("clock_limited", 0.25, {"clock_limited": True}),
         ("clock_limited", 0.25, {"sm_clock_mhz": 1605.0, "sm_clock_max_mhz": 1980.0}),
+        ("clock_limited", 0.25, {"clock_limited": False, "sm_clock_mhz": 1605.0}),
         ("too_short", 0.5, {"duration_s": 29.0}),
         ("too_short", 0.5, {"completed_count": 191}),
         ("failed_requests", 1.0, {"failed_count": 3}),
@@ -347,7 +348,7 @@ def test_without_a_batch_of_one_there_is_no_efficiency() -> None:
 )
 def test_flags_and_their_weights(flag: str, weight: float, changes: dict[str, Any]) -> None:
     """Each is named, has its weight, and a sentence with the batch size."""
-    rows = [*sweep()[:3], run(64, **changes)]
+    rows = [*sweep(sm_clock_mhz={16: 1980.0})[:3], run(64, **changes)]
     curve = curve_of(runs(rows))
     assert flag in flags(curve, 3)
     assert column(curve, "fit_weight") == [1.0, 1.0, 1.0, weight]
@@ -360,7 +361,6 @@ def test_flags_and_their_weights(flag: str, weight: float, changes: dict[str, An
     [
         {"preemption_count": 0},
         {"preemption_count": None},
-        {"clock_limited": False, "sm_clock_mhz": 900.0, "sm_clock_max_mhz": 1980.0},
         {"sm_clock_mhz": 1900.0, "sm_clock_max_mhz": 1980.0},
         {"completed_count": 192},
         {"duration_s": 31.0},
@@ -369,9 +369,15 @@ def test_flags_and_their_weights(flag: str, weight: float, changes: dict[str, An
     ],
 )
 def test_what_is_no_reason_is_not_flagged(changes: dict[str, Any]) -> None:
-    """Unknown preemptions are not preemptions, and an idle clock is no limit."""
+    """Unknown preemptions are not preemptions, and a clock 4 % below its largest is no limit."""
     curve = curve_of(runs([run(64, **changes)]))
     assert (flags(curve), column(curve, "fit_weight")) == (set(), [1.0])
+
+
+def test_a_clock_that_idles_under_a_light_load_is_no_limit() -> None:
+    """Its mean is low because nothing is there to do."""
+    row = run(64, request_rate_per_s=1.0, concurrency=3, mean_running=3, sm_clock_mhz=900.0)
+    assert flags(curve_of(runs([row, *sweep(sm_clock_mhz={64: 1980.0})[2:]]))) == {"by_load"}
 
 
 def test_weights_of_several_flags_multiply() -> None:
