@@ -45,7 +45,10 @@ _ADVICE = (
 
 def _claims(file: OpenedFile) -> bool:
     """Return whether columns are known: of a table by its suffix one, of any other text more."""
-    meanings = [one for name in names_of(file) if (one := meaning_of(name)) is not None]
+    names = names_of(file)
+    if is_parquet(file) and not names:
+        return True  # damaged, which is said where it is read
+    meanings = [one for name in names if (one := meaning_of(name)) is not None]
     columns = {one.column for one in meanings}
     measured = columns & (_MEASURED | {UNCLEAR_RATE})
     batches = columns & (_BATCHES | {BATCH})
@@ -118,6 +121,9 @@ def _rows(count: int, found: Understood) -> list[dict[str, Any]]:
         for row, value in enumerate(filled.values):
             if value is not None:
                 rows[row][column] = value
+    for values in rows:
+        if "mean_running" in values:
+            values.setdefault("running_source", "result")
     return rows
 
 

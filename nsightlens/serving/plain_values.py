@@ -115,8 +115,6 @@ def _settle(work: Work) -> None:
             meaning = meaning._replace(column="mean_running_whole")
         elif name == "concurrency" and not is_ours and _is_setting(work.table.columns[index]):
             meaning = meaning._replace(column="max_concurrency", rank=1)
-        elif meaning.column == "running_source" and not is_ours:
-            continue
         settled.append((index, meaning))
     work.meanings = settled
 

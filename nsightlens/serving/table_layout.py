@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from nsightlens.serving.opened import OpenedFile
 
-__all__ = ["Sniffed", "is_parquet", "names_of", "sniff"]
+__all__ = ["DAMAGED", "Sniffed", "is_parquet", "names_of", "sniff"]
 
 _DELIMITERS = ("\t", ",", ";", "|")
 _LOOKED_AT = 20
+
+DAMAGED = (pa.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError)
+"""What pyarrow raises where bytes of Parquet are not what they should be."""
 
 
 class Sniffed(NamedTuple):
@@ -64,7 +67,7 @@ def names_of(file: OpenedFile) -> tuple[str, ...]:
     if file not in _parquet_names:
         try:
             _parquet_names[file] = tuple(parquet.read_schema(file.path).names)
-        except (pa.ArrowException, OSError):
+        except DAMAGED:
             _parquet_names[file] = ()
     return _parquet_names[file]
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.part import Note
-from nsightlens.serving.table_layout import is_parquet, sniff
+from nsightlens.serving.table_layout import DAMAGED, is_parquet, sniff
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,20 +110,18 @@ def _check_count(file: OpenedFile, count: int, most_rows: int | None) -> None:
 def _read_parquet(file: OpenedFile, most_rows: int | None) -> CellTable:
     try:
         with parquet.ParquetFile(file.path) as opened:
-            _check_count(file, opened.metadata.num_rows, most_rows)
-            table = opened.read().combine_chunks()
-    except (pa.ArrowException, OSError) as error:
+            count = opened.metadata.num_rows
+            table = opened.read() if most_rows is None or count <= most_rows else None
+    except DAMAGED as error:
         raise ServingFileError(
             file.shown,
             f"is Parquet that cannot be read: {_clause(error)}",
             "Write it again, or copy it again from where it is whole.",
         ) from None
-    if not table.num_rows:
+    _check_count(file, count, most_rows)
+    if table is None or not table.num_rows:
         raise ServingFileError(file.shown, "has no rows", "Write a row per run.")
-    columns = tuple(
-        column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        for column in table.columns
-    )
+    columns = tuple(column.combine_chunks() for column in table.columns)
     names = tuple(table.column_names)
     return CellTable(names, ("",) * len(names), columns, table.num_rows, "")
 
@@ -169,10 +167,6 @@ def _read_text(file: OpenedFile, data: bytes, layout: Sniffed, most_rows: int | 
     ragged = [row for row in ragged if not row.text.lstrip().startswith("#")]
     _check_count(file, table.num_rows, most_rows)
     columns = tuple(column.combine_chunks() for column in table.columns)
-    columns = tuple(
-        pa.chunked_array([one]).combine_chunks() if isinstance(one, pa.ChunkedArray) else one
-        for one in columns
-    )
     _check_quotes(file, data, columns)
     notes = _ragged_note(file, data, ragged, len(keys), table.num_rows)
     if not table.num_rows:

@@ -333,6 +333,23 @@ def test_parquet_of_something_else_is_not_claimed(tmp_path: Path) -> None:
     assert not TABLE.claims(OpenedFile(path))
 
 
+def test_damaged_parquet_is_claimed_and_refused(tmp_path: Path) -> None:
+    """Nobody else would say what is wrong with it."""
+    path = tmp_path / "runs.parquet"
+    parquet.write_table(pa.table({"max_num_seqs": [1], "itl_ms": [3.0]}), path)
+    path.write_bytes(path.read_bytes()[:-20])
+    file = OpenedFile(path)
+    assert TABLE.claims(file)
+    with pytest.raises(ServingFileError, match="Parquet that cannot be read"):
+        TABLE.read(file)
+
+
+def test_what_ran_is_said_to_come_from_the_table(tmp_path: Path) -> None:
+    """Where the table does not say it itself."""
+    parts = _read(tmp_path, "batch,itl_ms,mean_running,running_source\n8,3,7,log\n9,3,8,\n7,2,,\n")
+    assert [one.get("running_source") for one in _values(parts)] == ["log", "result", None]
+
+
 def test_a_million_rows_are_no_table_of_runs(tmp_path: Path) -> None:
     """They are refused before they are read."""
     with pytest.raises(ServingFileError, match="has 300000 rows"):
@@ -347,7 +364,7 @@ def test_thousands_of_rows_are_read(tmp_path: Path) -> None:
     assert parts[4999].values == {"max_num_seqs": 5000, "mean_itl_ms": 625.0}
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(st.text(max_size=6) | st.floats().map(str), min_size=3, max_size=3),
@@ -370,7 +387,7 @@ def test_any_cells_are_read_or_refused(tmp_path: Path, rows: list[list[str]]) ->
             assert isinstance(value, str) or (math.isfinite(value) and value > 0)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(tmp_path: Path, data: bytes) -> None:
     """Behind a header that is known."""

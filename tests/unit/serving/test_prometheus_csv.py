@@ -238,7 +238,7 @@ def test_other_tables_are_not_claimed(tmp_path: Path, text: str) -> None:
     assert not SAMPLES.claims(_file(tmp_path, text))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(st.text(max_size=5) | st.floats().map(str), min_size=3, max_size=3),
