@@ -113,9 +113,11 @@ def _other_context(case: Case, fit: Fit, step: Step, over: float) -> Step:
     warnings = (*step.warnings, Warned("context_scaled", text))
     if case.sizes is None or case.was_on is None or case.context_was is None:
         ends = sorted((step.itl_ms, all_grows))
+        unknown = "the model" if case.sizes is None else "the GPU that was measured"
         method = (
-            f"{step.method}; {said}, and the whole time per sequence with it (without model and "
-            "GPU its part is not known; the other end of the interval is no change at all)"
+            f"{step.method}; {said}, and the whole time per sequence is taken to grow with it: "
+            f"without {unknown}, the part that does is not known (the other end of the interval is "
+            "no change at all)"
         )
         return Step(all_grows, ends[0], ends[1], method, warnings)
     cache_ms = 1e3 * case.sizes.sequence_bytes(case.context_was) / case.was_on.bytes_per_s

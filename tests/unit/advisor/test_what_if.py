@@ -231,6 +231,27 @@ def test_the_pool_of_another_gpu_is_what_its_memory_leaves() -> None:
     assert small.text.startswith("Predicted not to run: L4 has no memory left for a KV pool")
 
 
+def test_memory_that_no_log_says_is_that_of_the_sheet() -> None:
+    """The part that the server may use has to be known."""
+    options: dict[str, Any] = {
+        "batch_size": 160, "device": H200, "model": OPT, "measured_device": H100,
+        "measured_context": 400,
+    }  # fmt: skip
+    known = _ask(**options, runs=runs([MEMORY | {"total_memory_gib": None}]))
+    assert known.kv_peak_pct == pytest.approx(16 * 50 / (50 + 0.9 * 61), rel=0.01)
+    unknown = _ask(**options, runs=runs([MEMORY | {"gpu_memory_utilization": None}]))
+    assert unknown.kv_peak_pct is None
+    assert "kv_unknown" in _keys(unknown)
+
+
+def test_without_throughput_latency_alone_is_predicted() -> None:
+    """And nothing stands for it."""
+    rows = [one | {"throughput_tok_s": None} for one in ROWS]
+    found = _ask(rows, batch_size=160)
+    assert found.throughput_tok_s is None
+    assert "token/s" not in found.text
+
+
 def test_the_same_gpu_by_another_name_is_no_other_gpu() -> None:
     """Nothing is scaled."""
     same = _ask(batch_size=160, device="NVIDIA H100 80GB HBM3", model=OPT, measured_device=H100)
