@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.genai_config import read_config
-from nsightlens.serving.named import at, claims_object, csv_rows, object_of
+from nsightlens.serving.named import at, claims_object, csv_rows, object_of, refuse_twin
 from nsightlens.serving.part import Format
 from nsightlens.serving.stated_units import ms_of, per_second_of
 
@@ -58,6 +58,10 @@ def _is_aiperf(top: dict[str, Any]) -> bool:
     words = {"aiperf_version", "schema_version", "run_info", "was_cancelled", "error_summary"}
     config = top.get("input_config")
     return bool(words & set(top)) or (isinstance(config, dict) and "loadgen" in config)
+
+
+def _claims_json(file: OpenedFile) -> bool:
+    return claims_object(file, _has_metrics, _HEAD)
 
 
 def _read_json(file: OpenedFile) -> list[Part]:
@@ -142,6 +146,7 @@ def _claims_csv(file: OpenedFile) -> bool:
 
 
 def _read_csv(file: OpenedFile) -> list[Part]:
+    refuse_twin(file, _claims_json)
     metrics: dict[str, Any] = {}
     header: list[str] = []
     for row in csv_rows(file):
@@ -191,7 +196,7 @@ FORMATS = (
     Format(
         "genai-perf",
         "genai-perf and AIPerf JSON",
-        lambda file: claims_object(file, _has_metrics, _HEAD),
+        _claims_json,
         _read_json,
     ),
     Format("genai-perf-csv", "genai-perf and AIPerf CSV", _claims_csv, _read_csv),

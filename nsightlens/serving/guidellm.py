@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected, number_of
 from nsightlens.serving.guidellm_names import read_names
-from nsightlens.serving.named import at, claims_object, object_of
+from nsightlens.serving.named import at, claims_object, object_of, refuse_twin
 from nsightlens.serving.part import Format
 from nsightlens.serving.several_runs import parts_of_runs
 from nsightlens.serving.yaml_door import LARGEST_YAML_BYTES, read_yaml
@@ -57,6 +57,10 @@ def _is_report(top: dict[str, Any]) -> bool:
     )
 
 
+def _claims_json(file: OpenedFile) -> bool:
+    return claims_object(file, _is_report, _HEAD)
+
+
 def _claims_yaml(file: OpenedFile) -> bool:
     """Look through the whole text: keys are sorted, so that those which tell come late."""
     if file.looks_like_json or not file.is_text or not _HEAD_YAML.search(file.head):
@@ -71,6 +75,7 @@ def _read(file: OpenedFile) -> list[Part]:
 
 
 def _read_yaml(file: OpenedFile) -> list[Part]:
+    refuse_twin(file, _claims_json)
     return _parts(file, read_yaml(file))
 
 
@@ -179,7 +184,7 @@ FORMATS = (
     Format(
         "guidellm",
         "GuideLLM benchmarks.json",
-        lambda file: claims_object(file, _is_report, _HEAD),
+        _claims_json,
         _read,
     ),
     Format("guidellm-yaml", "GuideLLM benchmarks.yaml", _claims_yaml, _read_yaml),

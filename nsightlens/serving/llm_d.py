@@ -92,11 +92,19 @@ def _run(file: OpenedFile, top: Any) -> Part:
         )
     run = Collected(file.shown, "llm-d-report")
     _requests(run, found, place)
+    is_of_guidellm = "guidellm" in str(_tool(top)).lower()
     for column, name in _LATENCIES.items():
+        if column == "tpot" and is_of_guidellm:
+            continue
         one = at(found, "latency", name)
         raws = {ours: at(one, theirs) for ours, theirs in _STATISTICS.items()}
         run.latency(column, raws, ms_of(at(one, "units")), f"{place}.latency.{name}")
     run.leave_out_burst_median()
+    if is_of_guidellm:
+        run.note(
+            "tpot_includes_ttft",
+            "GuideLLM's time per output token includes the time to the first, and is not taken.",
+        )
     for column, names in _RATES.items():
         _rate(run, column, at(found, "throughput"), names)
     seconds = _seconds(at(top, "run", "time", "duration"))
@@ -107,6 +115,12 @@ def _run(file: OpenedFile, top: Any) -> Part:
     read_service(run, top)
     run.little()
     return run.part()
+
+
+def _tool(top: Any) -> Any:
+    """Return what generated the load: GuideLLM's words mean other things."""
+    load = at(top, "scenario", "load")
+    return at(load, "standardized", "tool") or at(load, "name")
 
 
 def _requests(run: Collected, found: dict[str, Any], place: str) -> None:

@@ -7,11 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.opened import OpenedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from nsightlens.serving.opened import OpenedFile
 
 __all__ = [
     "at",
@@ -20,6 +19,7 @@ __all__ = [
     "engine_name",
     "model_name",
     "object_of",
+    "refuse_twin",
     "workload_of",
 ]
 
@@ -132,6 +132,30 @@ def csv_rows(file: OpenedFile) -> list[list[str]]:
         raise ServingFileError(
             file.shown, f"is no table: {error}", "Copy it again, or run the benchmark again."
         ) from None
+
+
+def refuse_twin(file: OpenedFile, claims: Callable[[OpenedFile], bool]) -> None:
+    """Refuse a file beside which the same results lie as JSON: a run would count twice.
+
+    Parameters
+    ----------
+    file
+        A CSV or YAML.
+    claims
+        Whether a file is the tool's JSON.
+
+    Raises
+    ------
+    ServingFileError
+        There is one that differs in its suffix alone.
+    """
+    twin = file.path.with_suffix(".json")
+    if twin != file.path and twin.is_file() and claims(OpenedFile(twin)):
+        raise ServingFileError(
+            file.shown,
+            f"repeats {twin.name}, which lies beside it and says more",
+            f"Give {twin.name} alone.",
+        )
 
 
 def object_of(file: OpenedFile) -> dict[str, Any]:

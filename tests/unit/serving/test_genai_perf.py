@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.other_formats import GENAI_CSV, aiperf, genai_perf, keys_of_notes, read
+from support.other_formats import GENAI_CSV, aiperf, genai_perf, keys_of_notes, read, write
 
 from nsightlens.errors import ServingFileError
 
@@ -160,6 +160,22 @@ def test_the_csv_of_two_blocks_is_read(tmp_path: Path) -> None:
         "completed_count": 80, "mean_output_tokens": 130.0,
     }  # fmt: skip
     assert expected.items() <= part.values.items()
+
+
+def test_a_csv_beside_its_json_is_not_another_run(tmp_path: Path) -> None:
+    """Both are written by default; a JSON of something else is no reason."""
+    write(tmp_path, "a.json", {"other": 1})
+    assert read(tmp_path, "a.csv", GENAI_CSV, "genai-perf-csv")
+    write(tmp_path, "a.json", genai_perf())
+    with pytest.raises(ServingFileError, match=r"repeats a\.json"):
+        read(tmp_path, "a.csv", GENAI_CSV, "genai-perf-csv")
+
+
+def test_a_csv_of_another_kind_is_no_table(tmp_path: Path) -> None:
+    """A cell of a megabyte is more than the module takes."""
+    text = GENAI_CSV + '"' + "x" * 200_000 + '",1\n'
+    with pytest.raises(ServingFileError, match="is no table"):
+        read(tmp_path, "a.csv", text, "genai-perf-csv")
 
 
 def test_a_csv_that_was_cut_gives_what_it_has(tmp_path: Path) -> None:

@@ -168,7 +168,9 @@ def test_yaml_says_the_same_as_json(tmp_path: Path) -> None:
         one["a_long_list"] = ["x" * 100] * 1000  # more than is looked at for most formats
         one["statuses"] = ("successful", "errored")
     text = yaml.dump(top)
-    of_yaml = read(tmp_path, "benchmarks.yaml", text, "guidellm-yaml")
+    with pytest.raises(ServingFileError, match=r"repeats benchmarks\.json"):
+        read(tmp_path, "benchmarks.yaml", text, "guidellm-yaml")
+    of_yaml = read(tmp_path, "alone.yaml", text, "guidellm-yaml")
     assert [part.values for part in of_yaml] == [part.values for part in of_json]
 
 

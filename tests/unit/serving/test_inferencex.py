@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,16 @@ def test_a_result_of_failures_is_refused(tmp_path: Path) -> None:
     """Nothing completed."""
     with pytest.raises(ServingFileError, match="all 480 requests failed"):
         _read(tmp_path, {**inferencex(), "completed": 0})
+
+
+def test_a_rate_is_a_number_and_a_result_that_was_cut_none(tmp_path: Path) -> None:
+    """Infinity has two spellings."""
+    assert (
+        _read(tmp_path, {**inferencex(), "request_rate": 2.5}).values["request_rate_per_s"] == 2.5
+    )
+    text = json.dumps(inferencex(), indent=1)[:-100]
+    with pytest.raises(ServingFileError, match="ends early"):
+        read(tmp_path, "a.json", text, "inferencex")
 
 
 def test_throughput_per_gpu_is_multiplied(tmp_path: Path) -> None:

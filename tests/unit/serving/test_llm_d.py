@@ -161,6 +161,16 @@ def test_a_report_without_a_scenario_is_read(tmp_path: Path) -> None:
         read(tmp_path, "inference-perf.partial.stage_0.yaml", text, "llm-d-report-yaml")
 
 
+def test_the_time_per_token_of_guidellm_is_none(tmp_path: Path) -> None:
+    """It includes the time to the first token, whoever reports it."""
+    report = _report()
+    report["scenario"]["load"]["standardized"]["tool"] = "guidellm"
+    part = _read(tmp_path, report)
+    assert not any("tpot" in name for name in part.values)
+    assert part.values["mean_itl_ms"] == pytest.approx(18.2)
+    assert keys_of_notes(part) == ["tpot_includes_ttft"]
+
+
 def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
     """But for the infinite number, which JSON writes otherwise."""
     report = _report()
