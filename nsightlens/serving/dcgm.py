@@ -6,13 +6,18 @@ are absent, which is not zero, while another profiler holds the counters.
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import TYPE_CHECKING
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.exposition import metrics_of
-from nsightlens.serving.gpu_rows import LIMITING_BITS, GpuRow, measured, parts_of_rows
+from nsightlens.serving.gpu_rows import (
+    LIMITING_BITS,
+    GpuRow,
+    cells_of,
+    measured,
+    parts_of_rows,
+)
 from nsightlens.serving.log_text import seconds_of_clock
 from nsightlens.serving.part import Format, Note
 
@@ -148,7 +153,7 @@ def _of_dmon(text: str) -> list[GpuRow]:
 
 def _of_csv(file: OpenedFile) -> list[GpuRow]:
     """Return the readings of a table with a column per field, of one GPU or by label."""
-    lines = csv.reader(file.text.lstrip().splitlines())
+    lines = cells_of(file, file.text.lstrip().split("\n"))
     header = [cell.strip() for cell in next(lines)]
     fields = []
     for i, cell in enumerate(header):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +12,11 @@ from nsightlens.errors import ServingFileError
 from nsightlens.serving.part import SAMPLE_NAMES, Note, Part, Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["LIMITING_BITS", "GpuRow", "Measured", "measured", "parts_of_rows"]
+    from nsightlens.serving.opened import OpenedFile
+
+__all__ = ["LIMITING_BITS", "GpuRow", "Measured", "cells_of", "measured", "parts_of_rows"]
 
 LIMITING_BITS = 0x04 | 0x08 | 0x20 | 0x40 | 0x80
 """Bits of NVML's clocks_event_reasons that mean power, heat or hardware: SW power cap, HW slowdown,
@@ -65,6 +68,22 @@ def measured(cell: str) -> Measured:
         return Measured(None, is_broken=True)
     value = float(match[1]) * factor
     return Measured(value) if abs(value) < _LARGEST else Measured(None, is_broken=True)
+
+
+def cells_of(file: OpenedFile, lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the cells of each line of a table with commas.
+
+    Raises
+    ------
+    ServingFileError
+        A line is no such line: it has a NUL, a lone return, or a cell that never ends.
+    """
+    try:
+        yield from csv.reader(lines, skipinitialspace=True)
+    except csv.Error as error:
+        raise ServingFileError(
+            file.shown, f"is no table with commas: {error}", "Record the telemetry again."
+        ) from None
 
 
 def parts_of_rows(

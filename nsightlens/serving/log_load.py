@@ -138,6 +138,9 @@ def samples_of(lines: Sequence[Load], interval_s: float, into: Collected) -> Sam
 
 def _rounds(lines: Sequence[Load]) -> Iterator[list[Load]]:
     """Yield the lines of each time: an engine that rests prints none, and runs nothing."""
+    if len({line.engine for line in lines}) == 1:
+        yield from ([line] for line in lines)
+        return
     current: list[Load] = []
     for line in lines:
         seen = any(one.engine == line.engine for one in current)
@@ -196,6 +199,10 @@ def take_peaks(log: LogText, lines: Sequence[Load], samples: Samples, into: Coll
         into.real("max_running", most, derived=words, zero=True)
     usages = [samples.columns["kv_usage_pct"]] if "kv_usage_pct" in samples.columns else []
     peak = float(np.nanmax(usages[0])) if usages else NAN
+    hits = log.last("v0_prefix_hit")
+    if hits is not None:
+        line = f"line {log.line_number(hits.offset)}"
+        into.real("prefix_hit_pct", hits.match["hit"], where=line, zero=True)
     prompts = _prompts(log)
     if prompts is not None:
         into.real("prefix_hit_pct", prompts.hit_pct, derived="cached tokens of prompts", zero=True)

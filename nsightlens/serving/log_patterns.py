@@ -53,6 +53,7 @@ PATTERNS: dict[str, LogPattern] = {
         "Chunked prefill is enabled",
         r"Chunked prefill is enabled with max_num_batched_tokens=(?P<tokens>\d+)",
     ),
+    "architecture": _pattern("Resolved architecture: ", r"Resolved architecture: (?P<model>\w+)"),
     "sgl_args": _pattern("server_args=ServerArgs(", r"server_args=ServerArgs(?=\()"),
     "trt_version": _pattern(
         "TensorRT-LLM version: ", r"TensorRT-LLM version: (?P<version>[^\s,]+)"
@@ -156,7 +157,8 @@ PATTERNS: dict[str, LogPattern] = {
         r"#retracted_reqs: (?P<n>\d+)",
     ),
     "sgl_weights": _pattern(
-        "Load weight end. ", rf"Load weight end\. [^\n]*?mem usage=(?P<gib>{_NUMBER}) GB"
+        "Load weight end. ",
+        rf"Load weight end\. (?:type=(?P<model>\w+), )?[^\n]*?mem usage=(?P<gib>{_NUMBER}) GB",
     ),
     "sgl_graph": _pattern(
         "Capture cuda graph end. ",

@@ -6,12 +6,17 @@ header nothing says what a column is: such a file is refused. See `nvidia_dmon` 
 
 from __future__ import annotations
 
-import csv
 import re
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.gpu_rows import LIMITING_BITS, GpuRow, measured, parts_of_rows
+from nsightlens.serving.gpu_rows import (
+    LIMITING_BITS,
+    GpuRow,
+    cells_of,
+    measured,
+    parts_of_rows,
+)
 from nsightlens.serving.log_text import seconds_of_clock
 from nsightlens.serving.nvidia_dmon import FORMATS as _DMON
 from nsightlens.serving.part import Format, Note
@@ -152,10 +157,10 @@ def _rows(
     rows: list[GpuRow] = []
     values: dict[str, dict[str, Any]] = {}
     bad = 0
-    lines = file.text.splitlines()
+    lines = file.text.split("\n")
     first = next(i for i, line in enumerate(lines) if line.strip())
     units = _units(lines[first])
-    for cells in csv.reader(lines[first + 1 :], skipinitialspace=True):
+    for cells in cells_of(file, lines[first + 1 :]):
         if not cells or not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(names):

@@ -17,6 +17,7 @@ from nsightlens.serving.collected import Collected
 from nsightlens.serving.log_failures import failure_of, memory_ran_out_later
 from nsightlens.serving.log_load import load_of, samples_of, take_peaks
 from nsightlens.serving.log_memory import take_memory
+from nsightlens.serving.log_model import take_model
 from nsightlens.serving.log_preemption import take_preemptions
 from nsightlens.serving.log_settings import settings_of, take_settings
 from nsightlens.serving.log_text import LogText
@@ -102,6 +103,7 @@ def _part(log: LogText, into: Collected) -> Part:
         into.count("max_num_seqs", limits.match["mrr"], where=line)
         into.count("max_model_len", limits.match["ctx"], where=line)
     take_settings(settings, into)
+    take_model(log, into)
     chunked = log.last("vllm_chunked")
     if chunked is not None:
         line = f"line {log.line_number(chunked.offset)}"

@@ -46,6 +46,13 @@ def test_lines_of_v0_have_pending_and_swapped(tmp_path: Path) -> None:
     assert list(samples.columns["output_tok_per_s"]) == [80.0, 40.0]
 
 
+def test_v0_prints_its_prefix_cache_on_a_line_of_its_own(tmp_path: Path) -> None:
+    """The share is of all requests so far, so that the last line counts."""
+    line = "INFO 02-19 15:23:07 metrics.py:471] Prefix cache hit rate: GPU: {}%, CPU: 0.00%\n"
+    text = v0_start() + v0_stats(1, 8, 12.5) + line.format("1.00") + line.format("12.50")
+    assert parts_of(tmp_path, text).values["prefix_hit_pct"] == 12.5
+
+
 def test_a_peak_between_lines_may_be_missed(tmp_path: Path) -> None:
     """Peaks of a log say that they are lower bounds."""
     part = parts_of(tmp_path, v0_start() + v0_stats(1, 8, 12.5) + v0_stats(6, 4, 6.2))

@@ -128,6 +128,26 @@ def test_speculative_decoding_is_seen(tmp_path: Path) -> None:
     assert parts_of(tmp_path, text).values["speculative"] is True
 
 
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("INFO 06-17 10:00:00 [model.py:547] Resolved architecture: Qwen3MoeForCausalLM\n",
+         "mixture_of_experts"),
+        ("INFO 06-17 10:01:00 [metrics.py:86] SpecDecoding metrics: Mean acceptance length: 2.1\n",
+         "speculative"),
+    ],
+)  # fmt: skip
+def test_lines_beside_the_settings_tell_of_the_model(
+    tmp_path: Path, line: str, column: str
+) -> None:
+    """A class with experts and a rate of drafting are seen; other classes say nothing."""
+    text = v1_start().replace("speculative_config=None, ", "")
+    assert column not in parts_of(tmp_path, text).values
+    dense = "INFO 06-17 10:00:00 [model.py:547] Resolved architecture: Qwen3ForCausalLM\n"
+    assert column not in parts_of(tmp_path, text + dense).values
+    assert parts_of(tmp_path, text + line).values[column] is True
+
+
 def test_a_model_in_a_cache_has_its_own_name(tmp_path: Path) -> None:
     """The last folder of a snapshot is a hash, and no name."""
     path = "/root/.cache/models--acme--small-1b/snapshots/0123abcd"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import nvidia_smi
+from nsightlens.serving import dcgm, nvidia_smi
 from nsightlens.serving.gpu_rows import measured
 from nsightlens.serving.opened import OpenedFile
 
@@ -169,6 +172,35 @@ def test_readings_without_a_time_are_a_second_apart(tmp_path: Path) -> None:
     (part,) = parts_of(tmp_path, "index, utilization.gpu [%]\n0, 98 %\n0, 97 %\n")
     assert list(samples_of(part).time_s) == [0.0, 1.0]
     assert [note.key for note in part.notes] == ["no_clock"]
+
+
+def test_a_table_that_breaks_is_refused(tmp_path: Path) -> None:
+    """A lone return within a row is no table with commas."""
+    with pytest.raises(ServingFileError, match="no table with commas"):
+        parts_of(tmp_path, "index, utilization.gpu [%]\n0, 98 %\n0,\r97 %\n")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_damaged_readings_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever is cut out or written over, no error but a diagnosis is raised."""
+    rows = [ROW.format(second, 0, 98, "0x4") for second in (1, 2, 3)]
+    text = "\n".join([HEADER, *rows])
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 60)))
+    junk = data.draw(st.sampled_from(["", "9" * 400, "\n", "-1", '"', "\0", "\x0c", ", ", "1e400"]))
+    path = tmp_path_factory.mktemp("damaged") / "gpu.csv"
+    path.write_text(text[:begin] + junk + text[end:], encoding="utf-8")
+    for one in (*nvidia_smi.FORMATS, *dcgm.FORMATS):
+        file = OpenedFile(path)
+        with suppress(ServingFileError):
+            for part in one.read(file) if one.claims(file) else ():
+                samples = samples_of(part)
+                assert np.isfinite(samples.time_s).all()
+                assert (np.diff(samples.time_s) >= 0).all()
+                assert all((~(values < 0)).all() for values in samples.columns.values())
 
 
 @pytest.mark.parametrize(
