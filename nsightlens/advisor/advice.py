@@ -14,16 +14,15 @@ from nsightlens.advisor.batch import choose_batch
 from nsightlens.advisor.busy import busy_share_at
 from nsightlens.advisor.confidence import confidence_of, lacking, would_change
 from nsightlens.advisor.curve import curve_of
-from nsightlens.advisor.fitting import itl_at
 from nsightlens.advisor.memory import memory_advice
 from nsightlens.advisor.plateau import plateau as plateau_of
+from nsightlens.advisor.plateau import with_fitted
 from nsightlens.advisor.replicas import replica_advice
 from nsightlens.advisor.settings import server_command
 from nsightlens.advisor.setups import choose_setup, named_experts, only, setups_of
 from nsightlens.advisor.step_costs import step_costs
 from nsightlens.advisor.what_if import what_if
 from nsightlens.advisor.why import why as why_of
-from nsightlens.arrays import number_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,9 +138,9 @@ def advise(
     runs = only(serving.runs, conditions or {})
     setup, warnings = choose_setup(setups_of(runs))
     base, variants_warned = _single_servers(_with_experts(setup, model))
-    curve = curve_of(base, throughput=wishes.throughput)
+    curve = _with_names(curve_of(base, throughput=wishes.throughput), serving)
     plateau = plateau_of(curve, method=wishes.fit, over=wishes.over)
-    curve = _with_law(curve, plateau)
+    curve = with_fitted(curve, plateau)
     choice = choose_batch(
         curve,
         wishes.slos,
@@ -191,7 +190,7 @@ def advise(
         would_change=would_change(curve, choice, plateau),
         confidence=level,
         confidence_text=level_text,
-        lacking=lacking(base, curve, memory, replicas, why),
+        lacking=lacking(base, curve, replicas, why),
         warnings=_once(
             *warnings,
             *variants_warned,
@@ -241,15 +240,25 @@ def _single_servers(setup: Setup) -> tuple[pa.Table, tuple[Warned, ...]]:
     return kept, (Warned("chunked_prefill_mixed", text),)
 
 
-def _with_law(curve: Curve, plateau: Plateau) -> Curve:
-    """Put what the fitted law says of each row beside what was measured."""
-    if plateau.fit is None:
-        return curve
-    over = "running_batch" if plateau.fit.over == "running" else "batch_size"
-    fitted = itl_at(plateau.fit, curve.rows[over].to_numpy(zero_copy_only=False))
-    place = curve.rows.schema.get_field_index("fitted_itl_ms")
+def _with_names(curve: Curve, serving: Serving) -> Curve:
+    """Say of batch sizes that only the name of a file or folder gives that this is so."""
+    origins = serving.origins
+    is_batch = pc.is_in(
+        origins["column"].cast(pa.string()), value_set=pa.array(["max_num_seqs", "max_concurrency"])
+    )
+    by_name = origins.filter(
+        pc.and_(is_batch, pc.equal(origins["format"].cast(pa.string()), "name"))
+    )
+    named = {(row["run"], row["column"]) for row in by_name.to_pylist()}
+    sources = [
+        "name"
+        if (row["run"].split(" + ")[0], row["batch_source"]) in named
+        else row["batch_source"]
+        for row in curve.rows.select(["run", "batch_source"]).to_pylist()
+    ]
+    place = curve.rows.schema.get_field_index("batch_source")
     field = curve.rows.schema.field(place)
-    column = number_array(np.asarray(fitted, float))
+    column = pa.array(sources, pa.string()).dictionary_encode()
     return replace(curve, rows=curve.rows.set_column(place, field, column))
 
 

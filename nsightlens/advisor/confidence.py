@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from nsightlens.advisor.answers import (
         BatchChoice,
         Curve,
-        MemoryAdvice,
         Plateau,
         ReplicaAdvice,
         Why,
@@ -66,7 +65,6 @@ def confidence_of(
 def lacking(
     runs: pa.Table,
     curve: Curve,
-    memory: MemoryAdvice | None,
     replicas: ReplicaAdvice | None,
     why: Why,
 ) -> tuple[Lacking, ...]:
@@ -117,11 +115,6 @@ def lacking(
                 "reports of ncu at several batch sizes (--profile)", "why throughput stops to grow"
             )
         )
-    if memory is not None:
-        known = {one.what for one in found}
-        found += [
-            Lacking(one, "the answer on memory") for one in memory.missing if one not in known
-        ]
     return tuple(found)
 
 

@@ -119,7 +119,7 @@ ADVICE_CURVE: tuple[Column, ...] = (
     text("run", "see serving_runs; runs of equal settings are joined with ' + '"),
     whole("run_count", "runs of equal settings that the row is the median of"),
     real("batch_size", "", "batch size as it was set: the number to serve with"),
-    category("batch_source", "max_num_seqs, max_concurrency, static, concurrency, file_name or folder_name"),
+    category("batch_source", "where batch_size came from: max_num_seqs, max_concurrency, static, prompt_count, concurrency, running, or name (of a file or folder)"),
     real("running_batch", "", "sequences that ran on average: what latency follows"),
     category("running_source", "mean_running, little (output rate times TPOT), concurrency, static or nominal"),
     real("itl_ms", "ms", "time between tokens that fits use"),
