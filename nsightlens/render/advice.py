@@ -25,6 +25,8 @@ PAGE = 60
 """[line] What a page should not exceed at 80 columns: the table of the curve gives way."""
 MOST_ROWS, LEAST_ROWS = 12, 8
 """Rows of the curve that are shown, at most and at least."""
+_MOST_OF_LISTS = (3, 2, 1)
+"""Sentences of each list, fewer where they would not fit on the page."""
 _INDENT = 12
 """[character] Room for the word before a part."""
 _NARROW = 60
@@ -47,17 +49,32 @@ def advice_lines(advice: Advice, style: Style, width: int | None = None) -> Iter
     if width is not None:
         style = style._replace(width=width)
     head = list(_head_lines(advice, style))
-    parts = [part for part in advice_parts(advice) if part.most]
-    rest = [line for part in parts for line in _part_lines(part, style)]
+    # Narrow lines make more of them: what is said stays the same.
+    room = PAGE * max(1.0, 80 / style.width) - len(head) - _AROUND_TABLE
+    rest = _rest_lines(advice, style, room - LEAST_ROWS)
     yield from head
-    room = PAGE - len(head) - len(rest) - _AROUND_TABLE
-    yield from _curve_lines(advice, style, max(LEAST_ROWS, min(MOST_ROWS, room)))
+    rows = max(LEAST_ROWS, min(MOST_ROWS, int(room) - len(rest)))
+    yield from _curve_lines(advice, style, rows)
     yield ""
     yield from rest
 
 
 _AROUND_TABLE = 4
 """Lines of the table of the curve that are no rows: heading, what is not shown, a blank one."""
+
+
+def _rest_lines(advice: Advice, style: Style, room: float) -> list[str]:
+    """Return all parts, with fewer sentences of each list where there is no room for them."""
+    parts = [part for part in advice_parts(advice) if part.most]
+    lines: list[str] = []
+    for most in _MOST_OF_LISTS:
+        short = [
+            part._replace(most=min(part.most, most)) if part.is_list else part for part in parts
+        ]
+        lines = [line for part in short for line in _part_lines(part, style)]
+        if len(lines) <= room:
+            break
+    return lines
 
 
 def _head_lines(advice: Advice, style: Style) -> Iterator[str]:

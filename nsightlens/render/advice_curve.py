@@ -19,9 +19,6 @@ __all__ = [
     "curve_table",
 ]
 
-CHOSEN = ">"
-"""Stands before the row of the choice."""
-
 Row = dict[str, Any]
 Styles = list[str | None]
 
@@ -44,7 +41,7 @@ class CurveTable(NamedTuple):
     flags: tuple[str, ...]
 
 
-def curve_table(advice: Advice, most: int | None = None) -> CurveTable | None:
+def curve_table(advice: Advice, most: int | None = None, mark: str = ">") -> CurveTable | None:
     """Return the rows around what matters: choice, neighbours, knee, plateau, ends.
 
     Parameters
@@ -53,6 +50,8 @@ def curve_table(advice: Advice, most: int | None = None) -> CurveTable | None:
         What is shown.
     most
         Rows that are shown; None for all.
+    mark
+        Stands before the row of the choice.
 
     Returns
     -------
@@ -65,7 +64,7 @@ def curve_table(advice: Advice, most: int | None = None) -> CurveTable | None:
     common = _common_flags(rows)
     places = _around(advice, rows, len(rows) if most is None else most)
     shown = [rows[i] for i in places]
-    return CurveTable(_columns(advice, shown, common), len(rows) - len(shown), common)
+    return CurveTable(_columns(advice, shown, common, mark), len(rows) - len(shown), common)
 
 
 def _rows(advice: Advice) -> list[Row]:
@@ -125,13 +124,15 @@ def _flags(row: Row) -> list[str]:
     return [flag for flag in (row["flags"] or "").split(",") if flag]
 
 
-def _columns(advice: Advice, rows: Sequence[Row], common: Sequence[str]) -> list[GridColumn]:
+def _columns(
+    advice: Advice, rows: Sequence[Row], common: Sequence[str], mark: str
+) -> list[GridColumn]:
     chosen = advice.choice.batch_size
-    marks = [CHOSEN if chosen is not None and row["batch_size"] == chosen else "" for row in rows]
+    marks = [mark if chosen is not None and row["batch_size"] == chosen else "" for row in rows]
     flags = [plain(", ".join(one for one in _flags(row) if one not in common)) for row in rows]
     styles: Styles = [
-        "head" if mark else "dim" if row["preemption_count"] else None
-        for mark, row in zip(marks, rows, strict=True)
+        "head" if text else "dim" if row["preemption_count"] else None
+        for text, row in zip(marks, rows, strict=True)
     ]
 
     def known(name: str) -> list[str]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_markdown"]
 
+MOST_FILES = 20
+"""Files that are listed; a folder may have thousands."""
 _FIGURES = {
     "curve": "Throughput and time between tokens against batch size",
     "kv": "Use of the KV pool against batch size",
@@ -67,8 +69,16 @@ def advice_markdown(advice: Advice, figures: Mapping[str, str] | None = None) ->
         pieces += _figure(name, left)
     if advice.sources:
         pieces.append("## Files\n")
-        pieces.append("".join(f"- {code(source)}\n" for source in advice.sources))
+        pieces.append(_files(advice.sources))
     return "\n".join(pieces)
+
+
+def _files(sources: Sequence[str]) -> str:
+    lines = [f"- {code(source)}\n" for source in sources[:MOST_FILES]]
+    hidden = len(sources) - MOST_FILES
+    if hidden > 0:
+        lines.append(f"- and {hidden} more (-f json has all)\n")
+    return "".join(lines)
 
 
 def _sentences(part: AdvicePart) -> str:
@@ -78,7 +88,7 @@ def _sentences(part: AdvicePart) -> str:
 
 
 def _curve(advice: Advice) -> Iterator[str]:
-    table = curve_table(advice)
+    table = curve_table(advice, mark="choice")
     if table is None:
         yield "No run has both a batch size and a result.\n"
         return

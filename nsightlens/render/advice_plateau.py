@@ -43,13 +43,7 @@ def plateau_sentences(plateau: Plateau) -> Iterator[str]:
         yield "No knee is known."
     if plateau.refused is not None:
         yield plateau.refused.text
-    measured = [
-        f"{share} % of the best throughput from batch size {batch_words(batch)} on"
-        for share, batch in ((90, plateau.batch_at_90), (95, plateau.batch_at_95))
-        if batch is not None
-    ]
-    if len(measured) == 2:
-        measured[1] = measured[1].replace(" of the best throughput from batch size", " from")
+    measured = _shares(plateau.batch_at_90, plateau.batch_at_95)
     if plateau.best_batch is not None:
         rate = plateau.best_throughput_tok_s
         words = "" if rate is None else f" ({numbers.significant(rate)} token/s)"
@@ -57,6 +51,16 @@ def plateau_sentences(plateau: Plateau) -> Iterator[str]:
     if measured:
         yield f"Measured: {', '.join(measured)}."
     yield _REACHED[plateau.is_plateau_reached]
+
+
+def _shares(at_90: float | None, at_95: float | None) -> list[str]:
+    of_best = "% of the best throughput from batch size"
+    if at_90 is not None and at_90 == at_95:
+        return [f"90 and 95 {of_best} {batch_words(at_90)} on"]
+    found = [] if at_90 is None else [f"90 {of_best} {batch_words(at_90)} on"]
+    if at_95 is not None:
+        found.append(f"95 {'% from' if found else of_best} {batch_words(at_95)} on")
+    return found
 
 
 _REACHED = {

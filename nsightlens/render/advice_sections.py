@@ -86,7 +86,7 @@ def _lists(advice: Advice) -> Iterator[AdvicePart]:
     )  # fmt: skip
     warnings = tuple(dict.fromkeys(one.text for one in advice.warnings))
     yield AdvicePart("warnings", "warnings", "Warnings", warnings, is_list=True, most=3)
-    lacking = tuple(f"{one.what}: would enable {one.enables}" for one in advice.lacking)
+    lacking = tuple(f"{one.what}, for {one.enables}" for one in advice.lacking)
     yield AdvicePart("lacking", "missing", "What is missing", lacking, is_list=True, most=3)
 
 

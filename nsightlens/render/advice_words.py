@@ -98,18 +98,17 @@ def setup_words(advice: Advice) -> list[str]:
         *([gpu_words(str(device))] if _is_said(device) else []),
     ]
     others = [
-        _setting(key.replace("_", " "), value)
+        f"{key.replace('_', ' ')} {value}".removesuffix(" True")
         for key, value in setup.items()
-        if key not in _SETUP_FIRST and _is_said(value)
+        if key not in _SETUP_FIRST and _is_said(value) and not _is_usual(value)
     ]
     count = advice.curve.rows.num_rows
     return [*first, *others, numbers.counted(count, "batch size") if count else "no batch size"]
 
 
-def _setting(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return name if value else f"no {name}"
-    return f"{name} {value}"
+def _is_usual(value: object) -> bool:
+    """Return whether a setting is what one expects: off, or one GPU, one step."""
+    return value is False or (value == 1 and value is not True)
 
 
 def _is_said(value: object) -> bool:
