@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.collected import Collected
 from nsightlens.serving.log_failures import failure_of, memory_ran_out_later
-from nsightlens.serving.log_load import load_of, samples_of, take_peaks
+from nsightlens.serving.log_load import load_of
 from nsightlens.serving.log_memory import take_memory
 from nsightlens.serving.log_model import take_model
 from nsightlens.serving.log_preemption import take_preemptions
+from nsightlens.serving.log_samples import samples_of, take_peaks
 from nsightlens.serving.log_settings import settings_of, take_settings
 from nsightlens.serving.log_text import LogText
 from nsightlens.serving.log_version import version_of

@@ -16,7 +16,7 @@ from nsightlens.serving.log_patterns import PATTERNS
 from nsightlens.serving.log_text import LogText
 
 LINES = """\
-INFO 01-28 10:10:10 worker.py:266] use total_gpu_memory (79.11GiB) x gpu_memory_utilization (0.90) = \
+INFO 01-28 10:10:10 worker.py:266] total_gpu_memory (79.11GiB) x gpu_memory_utilization (0.90) = \
 71.20GiB
 INFO 01-28 10:10:10 worker.py:266] model weights take 14.99GiB; non_torch_memory takes 0.16GiB; \
 PyTorch activation peak memory takes 1.26GiB; the rest of the memory reserved for KV Cache is \
