@@ -93,6 +93,8 @@ def test_every_single_value_may_be_of_another_type(tmp_path: Path, name: str) ->
     """One place after the other, by a list, a text and null."""
     file_name, top = SAMPLES[name]
     for path in _places(top):
+        if path[:2] == ("benchmarks", 1):
+            continue  # of GuideLLM, and like the first
         for other in _OTHER_TYPES:
             _check(tmp_path, file_name, _changed(top, path, other))
 
