@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsightlens.advisor.answers import BatchChoice, Slo, Warned
-from nsightlens.advisor.constraints import constraints_of
+from nsightlens.advisor.constraints import constraints_of, plausible, plausible_value
 from nsightlens.advisor.interpolation import Between, between_measured
 from nsightlens.advisor.neighbours import binding_of, binding_of_nothing, neighbours_of
-from nsightlens.advisor.run_columns import numbers
 from nsightlens.errors import AdviceError
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def _slos(
     if slos or rule == "throughput":
         return slos, ()
     second = PAPERS_SECOND_SLO
-    if not np.isnan(numbers(curve.rows, second.column)).all():
+    if not np.isnan(plausible(curve.rows, second.column)).all():
         return (second,), ()
     text = "No run says its mean TPOT: mean ITL is limited in its place."
     return (Slo("itl", "mean", factor=second.factor),), (Warned("itl_for_tpot", text),)
@@ -150,7 +149,11 @@ def _choice(
 ) -> BatchChoice:
     column = limits.slos[0].column if limits.slos else "itl_ms"
     smaller, larger = neighbours_of(
-        limits, numbers(curve.rows, column), best.batch_size, best.throughput, best.row[column]
+        limits,
+        plausible(curve.rows, column),
+        best.batch_size,
+        best.throughput,
+        plausible_value(best.row[column]),
     )
     binding, text = binding_of(limits, rule, best.batch_size, best.throughput)
     if best.row["preemption_count"] is None:

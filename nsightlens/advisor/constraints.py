@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nsightlens.advisor.answers import Slo, Warned
-from nsightlens.advisor.run_columns import numbers
+from nsightlens.advisor.run_columns import numbers, positives
 from nsightlens.errors import AdviceError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ __all__ = [
     "constraints_of",
     "is_within",
     "limits_of",
+    "plausible",
+    "plausible_value",
     "slo_words",
 ]
 
@@ -35,6 +37,9 @@ Rule = Literal["throughput", "largest"]
 
 ROUNDING = 1e-9
 """Part of a limit by which a latency may exceed it: a limit in s is one in ms but for rounding."""
+
+_PLAUSIBLE = (1e-9, 1e15)
+"""No time, rate or size in the units of these tables is outside: a file that says so is broken."""
 
 _LATENCIES = tuple(
     f"{one}_{name}_ms" for name in ("itl", "tpot", "ttft") for one in ("mean", "median", "p99")
@@ -113,6 +118,24 @@ def is_within(
     return np.asarray(np.asarray(latency_ms) <= np.asarray(limit_ms) * (1 + ROUNDING))
 
 
+def plausible(table: pa.Table, name: str) -> NDArray[np.float64]:
+    """Return a column of what can only be above zero; NaN where it is not, or beyond reason."""
+    values = positives(table, name)
+    values[~((values >= _PLAUSIBLE[0]) & (values <= _PLAUSIBLE[1]))] = np.nan
+    return values
+
+
+def plausible_value(value: float | None) -> float | None:
+    """Return a number that can only be above zero; None where it is not, or beyond reason.
+
+    Examples
+    --------
+    >>> [plausible_value(one) for one in (54.27, 0.0, float("nan"), 1e300, None)]
+    [54.27, None, None, None, None]
+    """
+    return value if value is not None and _PLAUSIBLE[0] <= value <= _PLAUSIBLE[1] else None
+
+
 def constraints_of(
     curve: Curve, slos: Sequence[Slo], epsilon: float | None
 ) -> tuple[Constraints, tuple[Warned, ...]]:
@@ -131,11 +154,11 @@ def constraints_of(
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon >= 0):
         raise AdviceError(f"epsilon is {epsilon}; it must be a number of 0 or more, such as 0.1.")
     rows = curve.rows
-    latency = [numbers(rows, slo.column) for slo in slos]
+    latency = [plausible(rows, slo.column) for slo in slos]
     found = Constraints(
         batch=numbers(rows, "batch_size"),
-        throughput=numbers(rows, "throughput_tok_s"),
-        efficiency=numbers(rows, "efficiency"),
+        throughput=plausible(rows, "throughput_tok_s"),
+        efficiency=plausible(rows, "efficiency"),
         preemption=numbers(rows, "preemption_count"),
         slos=tuple(slos),
         limits_ms=limits_of(curve, slos),
@@ -160,10 +183,10 @@ def limits_of(curve: Curve, slos: Sequence[Slo]) -> tuple[float, ...]:
 
 
 def _limit(rows: pa.Table, slo: Slo) -> float:
-    latency = numbers(rows, slo.column)
+    latency = plausible(rows, slo.column)
     known = ~np.isnan(latency)
     if not known.any():
-        others = [one for one in _LATENCIES if rows[one].null_count < rows.num_rows]
+        others = [one for one in _LATENCIES if not np.isnan(plausible(rows, one)).all()]
         there = f"There are {', '.join(others)}" if others else "There is no other latency either"
         raise AdviceError(f"No run says {slo.column}, which was limited. {there}.")
     if slo.limit_ms is not None and slo.factor is not None:

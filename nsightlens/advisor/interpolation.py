@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.advisor.constraints import is_within
-from nsightlens.advisor.run_columns import numbers
+from nsightlens.advisor.constraints import is_within, plausible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,9 +101,14 @@ def _fitted(
     """Return the column that the law is of, and its values; None where it says nothing here."""
     pair = curve.rows.slice(place, 2)
     sources = set(pair["itl_source"].to_pylist())
-    if fit is None or len(sources) != 1 or None in sources or pair["itl_ms"].null_count:
+    if (
+        fit is None
+        or len(sources) != 1
+        or None in sources
+        or np.isnan(plausible(pair, "itl_ms")).any()
+    ):
         return None
-    law_batch = batch if fit.over == "nominal" else _mix(numbers(pair, "running_batch"), share)
+    law_batch = batch if fit.over == "nominal" else _mix(plausible(pair, "running_batch"), share)
     values = fit.t0_ms + fit.a_ms * law_batch
     return None if np.isnan(values).any() else (sources.pop(), values)
 

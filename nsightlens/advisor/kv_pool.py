@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.advisor.run_columns import positives
+from nsightlens.advisor.constraints import plausible, plausible_value
 from nsightlens.errors import AdviceError, FilterError
 from nsightlens.models import kv_block_bytes, part_of_model
 
@@ -116,7 +116,7 @@ def kv_pool_of(runs: pa.Table, choice: BatchChoice, model: ModelConfig | None) -
     chosen = runs_of_choice(runs, choice)
 
     def known(name: str, *, most: bool) -> float | None:
-        values = positives(chosen, name)
+        values = plausible(chosen, name)
         values = values[~np.isnan(values)]
         if not values.size:
             return None
@@ -124,7 +124,7 @@ def kv_pool_of(runs: pa.Table, choice: BatchChoice, model: ModelConfig | None) -
             return float(values.max() if most else values.min())
         return float(np.median(values))
 
-    pool = _positive(choice.row["kv_pool_gib"]) or known("kv_pool_gib", most=False)
+    pool = plausible_value(choice.row["kv_pool_gib"]) or known("kv_pool_gib", most=False)
     tokens_of_block = known("block_size", most=True) or _BLOCK_TOKENS.get(_text(chosen, "engine"))
     blocks = known("kv_block_count", most=False)
     if blocks is None and tokens_of_block:
@@ -146,7 +146,7 @@ def kv_pool_of(runs: pa.Table, choice: BatchChoice, model: ModelConfig | None) -
         total_gib=total,
         gpu_memory_utilization=utilization,
         pool_gib=pool,
-        peak_pct=_positive(choice.row["kv_peak_pct"]),
+        peak_pct=plausible_value(choice.row["kv_peak_pct"]),
         block_count=blocks,
         block_gib=block,
         overhead_gib=_overhead(
@@ -187,7 +187,7 @@ def _block_gib(
     measured = pool / blocks if pool is not None and blocks else None
     if model is None or not tokens_of_block:
         return measured
-    parallel = positives(chosen, "tensor_parallel_size")
+    parallel = plausible(chosen, "tensor_parallel_size")
     count = 1 if np.isnan(parallel).all() else int(np.nanmax(parallel))
     try:
         part = part_of_model(model, count)
@@ -206,8 +206,3 @@ def _block_gib(
 def _text(chosen: pa.Table, name: str) -> str:
     """Return the text of the first run that has one, in lower case; empty where none has."""
     return next((str(one).lower() for one in chosen[name].to_pylist() if one), "")
-
-
-def _positive(value: float | None) -> float | None:
-    """Zeros of a pool and of its use stand for "not measured"."""
-    return value if value is not None and math.isfinite(value) and value > 0 else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsightlens.advisor.answers import MemoryAdvice
+from nsightlens.advisor.constraints import plausible
 from nsightlens.advisor.kv_pool import KvPool, kv_pool_of
-from nsightlens.advisor.run_columns import positives
 from nsightlens.errors import AdviceError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def checked_margin(margin: float) -> float:
 
 
 def _shown_pool(curve: Curve, choice: BatchChoice, pool: KvPool) -> float | None:
-    pools = positives(curve.rows, "kv_pool_gib")
+    pools = plausible(curve.rows, "kv_pool_gib")
     if choice.rule == "largest" and not np.isnan(pools).all():
         return float(np.nanmax(pools))
     return pool.pool_gib

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nsightlens.advisor.constraints import is_within
-from nsightlens.advisor.run_columns import numbers, positives
+from nsightlens.advisor.constraints import is_within, plausible
+from nsightlens.advisor.run_columns import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def replica_memory(pool: KvPool, replicas: int, extra_gib: float) -> ReplicaMemo
         return ReplicaMemory(share, None, None)
     extra = extra_gib if replicas > 1 else 0.0
     size = max(pool.total_gib * share - pool.overhead_gib - extra, 0.0)
-    blocks = None if pool.block_gib is None else math.floor(size / pool.block_gib + 1e-9)
+    blocks = None if not pool.block_gib else math.floor(size / pool.block_gib + 1e-9)
     return ReplicaMemory(share, size, blocks)
 
 
@@ -219,7 +219,7 @@ def _measured(case: ReplicaCase) -> Iterator[Row]:
     """Yield a row for each number of servers, with or without MPS and chunked prefill."""
     if case.runs.num_rows == 0:
         return
-    count = positives(case.runs, "replicas")
+    count = plausible(case.runs, "replicas")
     mps, chunked = numbers(case.runs, "mps"), numbers(case.runs, "chunked_prefill")
     # NaN is not equal to itself; -1 stands for not known.
     keys = np.stack([count, np.nan_to_num(mps, nan=-1), np.nan_to_num(chunked, nan=-1)])
@@ -262,5 +262,5 @@ def _measured_row(case: ReplicaCase, replicas: int, mps: bool | None, runs: pa.T
 
 
 def _median(runs: pa.Table, name: str) -> float | None:
-    values = positives(runs, name)
+    values = plausible(runs, name)
     return None if np.isnan(values).all() else float(np.nanmedian(values))

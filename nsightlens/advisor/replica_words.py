@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from nsightlens.advisor.run_columns import numbers, positives
+from nsightlens.advisor.constraints import plausible, plausible_value
+from nsightlens.advisor.run_columns import numbers
 from nsightlens.advisor.settings import server_command
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def comparisons(
 
 def _fastest(table: pa.Table, column: str) -> tuple[Row, float] | None:
     """Return the fastest row that was not preempted, and its throughput [token/s]."""
-    values = positives(table, column)
+    values = plausible(table, column)
     values[numbers(table, "preemption_count") > 0] = np.nan
     if np.isnan(values).all():
         return None
@@ -133,7 +134,7 @@ def smaller_batch(case: ReplicaCase, replicas_max: int, curve_rows: pa.Table) ->
     smaller = curve_rows.filter(pa.array(numbers(curve_rows, "batch_size") < case.batch_size))
     for row in smaller.to_pylist():
         for replicas in range(2, replicas_max + 1):
-            bound, alone = case.bound(replicas), row["throughput_tok_s"]
+            bound, alone = case.bound(replicas), plausible_value(row["throughput_tok_s"])
             if bound is None or alone is None or row["preemption_count"]:
                 continue
             if case.meets_at(row, replicas) and (best is None or alone * bound > best[0]):
@@ -165,14 +166,14 @@ def mps_commands(case: ReplicaCase, row: Row, chosen: pa.Table) -> tuple[str, ..
     def first(name: str) -> Any:
         return next((one for one in chosen[name].to_pylist() if one is not None), None)
 
+    parallel = plausible_value(first("tensor_parallel_size"))
+
     servers = server_command(
         first("engine"),
         first("model"),
         batch_size=int(case.batch_size),
         gpu_memory_utilization=case.pool.gpu_memory_utilization,
-        tensor_parallel_size=None
-        if first("tensor_parallel_size") == 1
-        else first("tensor_parallel_size"),
+        tensor_parallel_size=int(parallel) if parallel and parallel > 1 else None,
         replicas=count,
     ).splitlines()
     split = f"# Send the requests in turn to ports 8000 to {8000 + count - 1}."

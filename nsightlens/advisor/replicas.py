@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.advisor.answers import ReplicaAdvice
-from nsightlens.advisor.constraints import limits_of
+from nsightlens.advisor.constraints import limits_of, plausible_value
 from nsightlens.advisor.kv_pool import kv_pool_of, runs_of_choice
 from nsightlens.advisor.memory import checked_margin
 from nsightlens.advisor.replica_rows import ReplicaCase, replica_rows
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from nsightlens.models import ModelConfig
 
 __all__ = ["replica_advice"]
+
+MOST_SERVERS = 60
+"""More is no count of servers: MPS serves 48 to 60 processes on one GPU."""
 
 Row = dict[str, Any]
 
@@ -105,10 +108,11 @@ def replica_advice(
         raise AdviceError("Nothing was chosen, so there is nothing to run several servers of.")
     pool = kv_pool_of(runs, choice, model)
     count = pc.fill_null(runs["replicas"], 1)
-    several, singles = runs.filter(pc.greater(count, 1)), runs.filter(pc.less_equal(count, 1))
+    several = runs.filter(pc.and_(pc.greater(count, 1), pc.less_equal(count, MOST_SERVERS)))
+    singles = runs.filter(pc.less_equal(count, 1))
     asked = tuple(slos) or choice.slos
     case = ReplicaCase(
-        row=choice.row,
+        row=_plausible_row(choice.row, asked),
         batch_size=choice.batch_size,
         is_measured=not choice.is_interpolated,
         runs=several.filter(_has_batch(several, choice.batch_size)),
@@ -155,12 +159,18 @@ def _check(
     checked_margin(margin)
     if not (math.isfinite(extra_gib) and extra_gib >= 0):
         raise AdviceError(f"A further server takes {extra_gib} GiB: that must be 0 or more.")
-    if most < 1:
-        raise AdviceError(f"At most {most} servers leave nothing to look at.")
+    if not 1 <= most <= MOST_SERVERS:
+        raise AdviceError(f"{most} servers cannot be looked at: that must be 1 to {MOST_SERVERS}.")
     if busy_share is not None and not 0 < busy_share[0] <= 1:
         raise AdviceError(
             f"The busy share of the GPU is {busy_share[0]}; it must be above 0 and at most 1."
         )
+
+
+def _plausible_row(row: Row, slos: Sequence[Slo]) -> Row:
+    """Return the row of a choice without numbers that are beyond reason."""
+    names = ("throughput_tok_s", "itl_ms", *(slo.column for slo in slos))
+    return {**row, **{name: plausible_value(row[name]) for name in names}}
 
 
 def _has_batch(runs: pa.Table, batch_size: float) -> Any:

@@ -11,11 +11,13 @@ from support.advice_curves import curve, curve_of_paper, runs, runs_of_paper
 
 from nsightlens.advisor.answers import Slo
 from nsightlens.advisor.batch import choose_batch
+from nsightlens.advisor.curve import curve_of
 from nsightlens.advisor.kv_pool import kv_pool_of
 from nsightlens.advisor.memory import memory_advice
 from nsightlens.advisor.replica_rows import replica_memory
 from nsightlens.advisor.replicas import replica_advice
 from nsightlens.models import read_model
+from nsightlens.serving.serving import open_serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +75,39 @@ def test_all_forty_choices_of_batch_are_the_papers(facts: Path) -> None:
         assert memory.kv_freed_gib is not None
         freed_pct = 100 * memory.kv_freed_gib / 64
         assert freed_pct == pytest.approx(float(wanted["freed_pct_of_64"]), abs=0.0151)
+
+
+@pytest.mark.parametrize("model", ["opt-1.3b", "llama-2-7b"])
+def test_the_raw_files_of_the_sweep_give_the_same_choices(facts: Path, model: str) -> None:
+    """Results, metrics and logs as the paper's repository has them: no number passes by a table."""
+    folder = facts.parent.parent / "corpus" / "serving" / model
+    if not folder.is_dir():
+        pytest.skip("the raw files of the paper's sweep do not lie beside this checkout")
+    raw = open_serving(str(folder)).runs
+    rows = curve_of(raw)
+    for wanted in table(facts, "expected_batch_advice", model=model):
+        factor = float(wanted["slo_mult"])
+        slos = [] if factor == float("inf") else [Slo(factor=factor)]
+        choice = choose_batch(rows, slos, epsilon=float(wanted["eps"]))
+        memory = memory_advice(raw, rows, choice)
+        assert choice.row is not None
+        found = {
+            "B_opt": choice.batch_size,
+            "B_largest_feasible": choice.largest_feasible,
+            "T_tok_s": choice.row["throughput_tok_s"],
+            "itl_ms": choice.row["mean_itl_ms"],
+            "efficiency": choice.row["efficiency"],
+            "kv_peak_pct": choice.row["kv_peak_pct"],
+            "kv_pool_gib": memory.kv_pool_gib,
+            "kv_used_gib": memory.kv_used_gib,
+            "kv_freed_gib": memory.kv_freed_gib,
+        }
+        if choice.limits_ms:
+            found["slo_ms"] = choice.limits_ms[0]
+        for name, value in found.items():
+            digits = len(wanted[name].partition(".")[2])
+            assert value is not None
+            assert round(value, digits) == float(wanted[name]), (wanted, name)
 
 
 @pytest.mark.parametrize("model", ["opt-1.3b", "llama-2-7b"])

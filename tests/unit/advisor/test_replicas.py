@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
+from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from support.advice_curves import curve, runs
 
 from nsightlens.advisor.answers import Slo
 from nsightlens.advisor.batch import choose_batch
+from nsightlens.advisor.memory import memory_advice
 from nsightlens.advisor.replicas import replica_advice
 from nsightlens.errors import AdviceError
 from nsightlens.tables import ADVICE_REPLICAS, schema_of
@@ -418,7 +422,8 @@ def test_graphs_that_do_not_fit_beside_the_budgets_are_warned_of() -> None:
         ({"busy_share": (float("nan"), "")}, "busy share of the GPU is nan"),
         ({"margin": -1.0}, "The margin is -1.0"),
         ({"extra_gib": -0.1}, "takes -0.1 GiB"),
-        ({"most": 0}, "At most 0 servers"),
+        ({"most": 0}, "0 servers cannot be looked at"),
+        ({"most": 61}, "61 servers cannot be looked at"),
         ({"slos": [Slo("tpot", limit_ms=1.0)]}, "No run says mean_tpot_ms"),
     ],
 )
@@ -465,3 +470,47 @@ def test_more_servers_never_have_more_memory_nor_fit_where_fewer_do_not(
         if more["fits"]:
             assert fewer["itl_ms"] <= more["itl_ms"] * (1 + 1e-12)
     assert found.recommended <= (found.replicas_max or 1)
+
+
+BROKEN = [None, 0.0, -5.0, 1e300, 1e-300, float("inf"), float("nan"), 0.9, 50.0]
+WHOLE = [None, 0, -3, 1, 5000, 2**62]
+
+
+@settings(max_examples=80)
+@given(data=st.data(), rule=st.sampled_from(["throughput", "largest"]), interpolate=st.booleans())
+def test_broken_numbers_end_in_an_answer_without_them_or_in_a_sentence(
+    data: st.DataObject, rule: Any, interpolate: bool
+) -> None:
+    """No number that is not finite comes out, whatever files said."""
+    broken = st.sampled_from(BROKEN)
+    measured_names = [*ROW, "efficiency", "running_batch", "preemption_count"]
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: data.draw(broken) for name in measured_names},
+            "batch_size": batch,
+            "itl_source": "mean_itl_ms",
+        }
+        for batch in (1.0, 96.0, 1e9)
+    ]
+    numbers = [name for name, value in SINGLE.items() if isinstance(value, float)]
+    whole = ("kv_block_count", "block_size", "max_model_len", "tensor_parallel_size", "replicas")
+    table = runs(
+        [
+            {
+                "run": f"b{one['batch_size']:g}",
+                "max_num_seqs": int(one["batch_size"]),
+                **{name: data.draw(broken) for name in numbers},
+                **{name: data.draw(st.sampled_from(WHOLE)) for name in whole},
+            }
+            for one in rows
+        ]
+    )
+    found: list[Any] = []
+    with suppress(AdviceError):
+        choice = choose_batch(curve(rows), rule=rule, interpolate=interpolate)
+        found += [asdict(one) for one in (choice.smaller, choice.larger) if one]
+        if choice.row is not None:
+            found.append(asdict(memory_advice(table, curve(rows), choice)))
+            found += rows_of(replica_advice(table, curve(rows), choice, busy_share=BUSY))
+    values = [value for one in found for value in one.values() if isinstance(value, float)]
+    assert all(math.isfinite(one) for one in values)
