@@ -179,7 +179,8 @@ def _exact(value_ms: float) -> str:
     if not 0 < value_ms < math.inf:
         return milliseconds(value_ms)
     unit = 10.0 ** (math.floor(math.log10(value_ms)) - 3)
-    return f"{math.ceil(value_ms / unit * (1 - 1e-12)) * unit:.4g} ms"
+    rounded = math.ceil(value_ms / unit * (1 - 1e-12)) * unit
+    return f"{rounded:.0f} ms" if 1e3 <= rounded < 1e9 else f"{rounded:.4g} ms"
 
 
 def neighbour_sentence(neighbour: Neighbour | None, choice: BatchChoice) -> str | None:

@@ -153,7 +153,7 @@ def test_several_limits_are_all_told() -> None:
     [
         (3.62333, "the nearest feasible limit is 3.624 ms."),
         (10.9, "the nearest feasible limit is 10.9 ms."),
-        (12345.6, "the nearest feasible limit is 1.235e+04 ms."),
+        (12345.6, "the nearest feasible limit is 12350 ms."),
         (None, "and no other limit alone would be enough."),
     ],
 )
