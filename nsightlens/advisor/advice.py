@@ -165,6 +165,7 @@ def advise(
             model=model,
             runs=base,
             measured_device=device or setup.key.get("device_name"),
+            costs=costs,
         )
         for one in wishes.questions
     )

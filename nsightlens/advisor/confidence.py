@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow.compute as pc
@@ -124,11 +125,11 @@ def would_change(curve: Curve, choice: BatchChoice, plateau: Plateau) -> tuple[s
     larger, row = choice.larger, choice.row or {}
     if choice.batch_size is None:
         if choice.nearest_feasible_slo_ms is not None:
-            found.append(f"A limit of {choice.nearest_feasible_slo_ms:.4g} ms or more.")
+            found.append(f"A limit of {_up(choice.nearest_feasible_slo_ms)} ms or more.")
         return tuple(found)
     if larger is not None and larger.excluded_by == "slo" and larger.latency_ms is not None:
         found.append(
-            f"A limit of {larger.latency_ms:.4g} ms or more would allow {larger.batch_size:g}."
+            f"A limit of {_up(larger.latency_ms)} ms or more would allow {larger.batch_size:g}."
         )
     if larger is not None and larger.excluded_by == "efficiency":
         rows = {one["batch_size"]: one for one in curve.rows.to_pylist()}
@@ -141,7 +142,9 @@ def would_change(curve: Curve, choice: BatchChoice, plateau: Plateau) -> tuple[s
             "preemptions."
         )
     if choice.binding_constraint == "measured_range":
-        found.append("Measuring larger batch sizes: throughput still grew at the largest.")
+        grew = plateau.is_plateau_reached is False
+        still = ": throughput still grew at the largest" if grew else ", of which nothing is known"
+        found.append(f"Measuring larger batch sizes{still}.")
     peak = row.get("kv_peak_pct")
     if peak:
         found.append(
@@ -151,8 +154,13 @@ def would_change(curve: Curve, choice: BatchChoice, plateau: Plateau) -> tuple[s
         )
     if plateau.fit is not None:
         found.append(
-            "Longer contexts at all: the time per sequence of a step "
-            f"({1e3 * plateau.fit.a_ms:.4g} us here) is mostly reading its KV cache, and grows "
-            "with it."
+            f"Other contexts: the {1e3 * plateau.fit.a_ms:.4g} us that a step takes per sequence "
+            "hold the reading of its KV cache, which grows with it."
         )
     return tuple(found)
+
+
+def _up(milliseconds: float) -> str:
+    """Return a limit with four digits, not rounded below what would meet it."""
+    digits = 3 - math.floor(math.log10(milliseconds))
+    return f"{math.ceil(milliseconds * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"

@@ -74,6 +74,8 @@ class ReplicaCase:
         Whether the choice itself was measured.
     runs
         Runs of several servers of that batch size, with the schema ``SERVING_RUNS``.
+    singles
+        Runs of one server of that batch size.
     pool
         Memory of one server alone.
     needed_blocks, needed_gib
@@ -94,6 +96,7 @@ class ReplicaCase:
     batch_size: float
     is_measured: bool
     runs: pa.Table
+    singles: pa.Table
     pool: KvPool
     needed_blocks: int | None
     needed_gib: float | None
@@ -233,7 +236,7 @@ def _measured_row(case: ReplicaCase, replicas: int, mps: bool | None, runs: pa.T
     is_known = not np.isnan(preempted).any()
     lost = float(np.nanmax(preempted, initial=0.0))
     throughput = _median(runs, case.throughput_column)
-    base = case.row.get("throughput_tok_s")
+    base = _base(case, runs)
     source = case.row.get("itl_source") or "mean_itl_ms"
     memory = replica_memory(case.pool, replicas, case.extra_gib)
     latencies = [_median(runs, slo.column) for slo in case.slos]
@@ -259,6 +262,21 @@ def _measured_row(case: ReplicaCase, replicas: int, mps: bool | None, runs: pa.T
         "meets_slo": case.meets(latencies),
         "note": ", ".join(words),
     }
+
+
+def _base(case: ReplicaCase, runs: pa.Table) -> float | None:
+    """Return the throughput of one server to compare with: of the same table, else of the choice.
+
+    Runs of another day differ by more than a bound that is near: of the paper's two sweeps of one
+    server, one has 1 % more.
+    """
+    tables = {name.rpartition(": ")[0] for name in runs["run"].to_pylist()} - {""}
+    beside = [name.rpartition(": ")[0] in tables for name in case.singles["run"].to_pylist()]
+    same = case.singles.filter(pa.array(beside, pa.bool_()))
+    chunked = {bool(one) for one in runs["chunked_prefill"].to_pylist()}
+    as_chunked = [bool(one) in chunked for one in same["chunked_prefill"].to_pylist()]
+    throughput = _median(same.filter(pa.array(as_chunked, pa.bool_())), case.throughput_column)
+    return case.row.get("throughput_tok_s") if throughput is None else throughput
 
 
 def _median(runs: pa.Table, name: str) -> float | None:

@@ -116,6 +116,7 @@ def replica_advice(
         batch_size=choice.batch_size,
         is_measured=not choice.is_interpolated,
         runs=several.filter(_has_batch(several, choice.batch_size)),
+        singles=singles.filter(_has_batch(singles, choice.batch_size)),
         pool=pool,
         needed_blocks=pool.blocks_needed(margin),
         needed_gib=pool.needed_gib(margin),

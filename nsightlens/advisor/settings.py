@@ -25,7 +25,7 @@ class _Flags(NamedTuple):
     context: str
 
 
-# Read in the sources of vLLM 0.6 to 0.33, SGLang 0.4.6 and 0.5, TensorRT-LLM and llama.cpp.
+# As of vLLM 0.6 to 0.33, SGLang 0.4.6 and 0.5, and of TensorRT-LLM and llama.cpp at the time.
 # The share of memory of TensorRT-LLM is of what is free beside the weights, and llama.cpp divides
 # one context among its sequences: neither is the setting that was measured, so neither is given.
 _VLLM = _Flags(

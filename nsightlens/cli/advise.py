@@ -6,6 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
+from nsightlens._version import __version__
 from nsightlens.cli import arguments
 from nsightlens.cli.advise_profiles import open_profiles
 from nsightlens.cli.arguments import Once, name_of_file, positive
@@ -396,7 +397,7 @@ def _pieces(args: argparse.Namespace, advice: Advice, figures: dict[str, str]) -
     if form == "json":
         from nsightlens.render.advice_data import advice_pieces
 
-        return advice_pieces(advice)
+        return advice_pieces(advice, tool_version=__version__)
     if form == "markdown":
         from nsightlens.render.advice_markdown import advice_markdown
 

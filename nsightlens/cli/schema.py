@@ -18,7 +18,7 @@ NAMES = (
     "classify", "explain", "info", "metrics", "metric-names", "redact", "kernel-name",
     "kernel-name-check", "step-label", "step-label-check", "devices", "compare", "gate", "sweep",
     "timeline",
-    "doctor",
+    "doctor", "advice",
 )  # fmt: skip
 """The schemas: those of `nsightlens.render.json_schema.SCHEMAS`, here without loading it."""
 

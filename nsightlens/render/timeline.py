@@ -45,10 +45,10 @@ def timeline_lines(timeline: Timeline, style: Style, top: int = MOST_ROWS) -> It
     for title, columns, hidden in _tables(timeline, top):
         yield ""
         more = f", {hidden} more not shown (--top)" if hidden else ""
-        yield style.paint(f"{title}{more}", "bold")
+        yield style.paint(f"{title}{more}", "head")
         yield from table_lines(columns, style)
     yield ""
-    yield style.paint("What could be gained, at most", "bold")
+    yield style.paint("What could be gained, at most", "head")
     for row in timeline.advice.to_pylist():
         yield from indented(_advice(row), style, 4, "-")
     for note in timeline.notes:

@@ -151,7 +151,7 @@ def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located
     unused: list[tuple[Located, str]] = []
     left: list[Located] = []
     for one in parts:
-        matching = _matching(one, candidates)
+        matching = _with_key(one, candidates) or _matching(one, candidates)
         if matching is None:
             left.append(one)
         elif len(matching) == 1:
@@ -174,6 +174,16 @@ def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located
             )
             unused.append((one, reason))
     return unused
+
+
+def _with_key(one: Located, candidates: list[Group]) -> list[Group]:
+    """Return the runs in the part's folder whose key is the part's own, where it has one."""
+    key = one.part.run_key
+    return [
+        group
+        for group in candidates
+        if key and group.results[0].part.run_key == key and group.results[0].folder == one.folder
+    ]
 
 
 def _matching(one: Located, candidates: list[Group]) -> list[Group] | None:

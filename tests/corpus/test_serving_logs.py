@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import dcgm, nvidia_smi, prometheus_text, server_log
+from nsightlens.serving.logs import server_log
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.telemetry import dcgm, nvidia_smi, prometheus_text
 
 pytestmark = pytest.mark.corpus
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import argonne, mlperf_table, other_tables, plain_table, prometheus_csv
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.tabular import argonne, mlperf_table, other_tables, plain_table
+from nsightlens.serving.telemetry import prometheus_csv
 from nsightlens.serving.windows import of_server_samples
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from nsightlens.serving import sglang_bench, sglang_offline, vllm_bench, vllm_offline
+from nsightlens.serving.benchmarks import sglang_bench, sglang_offline, vllm_bench, vllm_offline
 from nsightlens.serving.opened import OpenedFile
 
 if TYPE_CHECKING:

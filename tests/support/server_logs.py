@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nsightlens.serving import server_log
+from nsightlens.serving.logs import server_log
 from nsightlens.serving.opened import OpenedFile
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.client_results import details, keys_of_notes, read, vllm_result, write
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.vllm_bench import FORMATS
+from nsightlens.serving.benchmarks.vllm_bench import FORMATS
 from nsightlens.tables import SERVING_RUNS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from support.other_formats import keys_of_notes
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.collected import Collected
-from nsightlens.serving.several_runs import parts_of_runs
+from nsightlens.serving.benchmarks.collected import Collected
+from nsightlens.serving.benchmarks.several_runs import parts_of_runs
 
 
 def _run(**values: Any) -> Collected:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import dcgm
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.telemetry import dcgm
 
 if TYPE_CHECKING:
     from pathlib import Path

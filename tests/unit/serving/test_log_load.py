@@ -16,7 +16,7 @@ from support.server_logs import (
     v1_stats,
 )
 
-from nsightlens.serving.log_text import seconds_of_clock
+from nsightlens.serving.logs.log_text import seconds_of_clock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from support.server_logs import (
     v1_stats,
 )
 
-from nsightlens.serving.log_patterns import PATTERNS
-from nsightlens.serving.log_text import LogText
+from nsightlens.serving.logs.log_patterns import PATTERNS
+from nsightlens.serving.logs.log_text import LogText
 
 LINES = """\
 INFO 01-28 10:10:10 worker.py:266] total_gpu_memory (79.11GiB) x gpu_memory_utilization (0.90) = \

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.server_logs import NAMESPACE, SERVER_ARGS, parts_of, sgl_start, v0_start, v1_start
 
-from nsightlens.serving.log_settings import scan_arguments
+from nsightlens.serving.logs.log_settings import scan_arguments
 
 if TYPE_CHECKING:
     from pathlib import Path

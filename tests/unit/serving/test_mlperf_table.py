@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.mlperf_table import FORMATS
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.tabular.mlperf_table import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import nvidia_dmon
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.telemetry import nvidia_dmon
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import dcgm, nvidia_smi
-from nsightlens.serving.gpu_rows import measured
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.telemetry import dcgm, nvidia_smi
+from nsightlens.serving.telemetry.gpu_rows import measured
 
 if TYPE_CHECKING:
     from pathlib import Path

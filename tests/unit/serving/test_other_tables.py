@@ -8,7 +8,7 @@ import pytest
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.other_tables import FORMATS
+from nsightlens.serving.tabular.other_tables import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsightlens.serving.plain_aliases import ALIASES, LATENCIES, MEMORIES, SHARES
-from nsightlens.serving.plain_names import BATCH, UNCLEAR_RATE, meaning_of
+from nsightlens.serving.tabular.plain_aliases import ALIASES, LATENCIES, MEMORIES, SHARES
+from nsightlens.serving.tabular.plain_names import BATCH, UNCLEAR_RATE, meaning_of
 from nsightlens.tables import SERVING_RUNS
 
 OWN = {column.name: column for column in SERVING_RUNS}

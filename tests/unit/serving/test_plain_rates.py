@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nsightlens.serving.plain_rates import verdict_of
+from nsightlens.serving.tabular.plain_rates import verdict_of
 
 BATCH = [1.0, 8.0, 64.0]
 GROWING = [100.0, 600.0, 2000.0]

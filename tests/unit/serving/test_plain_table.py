@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.plain_table import FORMATS
+from nsightlens.serving.tabular.plain_table import FORMATS
 from nsightlens.tables import SERVING_RUNS, schema_of, table_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.prometheus_csv import FORMATS
+from nsightlens.serving.telemetry.prometheus_csv import FORMATS
 from nsightlens.serving.windows import of_server_samples
 
 if TYPE_CHECKING:

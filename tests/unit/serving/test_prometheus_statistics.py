@@ -8,7 +8,7 @@ import pytest
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.prometheus_csv import FORMATS
+from nsightlens.serving.telemetry.prometheus_csv import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

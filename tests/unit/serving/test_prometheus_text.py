@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import prometheus_text
-from nsightlens.serving.exposition import metrics_of
 from nsightlens.serving.opened import OpenedFile
+from nsightlens.serving.telemetry import prometheus_text
+from nsightlens.serving.telemetry.exposition import metrics_of
 
 if TYPE_CHECKING:
     from pathlib import Path

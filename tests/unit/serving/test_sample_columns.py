@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nsightlens.serving.part import SAMPLE_NAMES
-from nsightlens.serving.sample_columns import _NAMES, Series, metric_of, together
+from nsightlens.serving.telemetry.sample_columns import _NAMES, Series, metric_of, together
 
 
 def _series(time: list[float], **columns: list[float]) -> Series:

@@ -22,7 +22,7 @@ from support.server_logs import (
 )
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving import server_log
+from nsightlens.serving.logs import server_log
 from nsightlens.serving.opened import OpenedFile
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from support.client_results import keys_of_notes, read, sglang_result, vllm_result, write
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.benchmarks.sglang_bench import FORMATS
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.sglang_bench import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

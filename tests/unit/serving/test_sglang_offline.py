@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.client_results import keys_of_notes, read, vllm_result, write
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.benchmarks.sglang_offline import FORMATS
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.sglang_offline import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsightlens.serving.table_cells import codes_of, flags_of, texts_of
+from nsightlens.serving.tabular.table_cells import codes_of, flags_of, texts_of
 
 
 def test_statements_are_read_in_several_spellings() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.table_layout import is_parquet, names_of, sniff
+from nsightlens.serving.tabular.table_layout import is_parquet, names_of, sniff
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsightlens.serving.table_numbers import (
+from nsightlens.serving.tabular.table_numbers import (
     AmbiguousNumberError,
     comma_meaning,
     lists_of,

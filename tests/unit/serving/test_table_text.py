@@ -10,12 +10,12 @@ from pyarrow import parquet
 
 from nsightlens.errors import ServingFileError
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.table_text import read_table
+from nsightlens.serving.tabular.table_text import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nsightlens.serving.table_text import CellTable
+    from nsightlens.serving.tabular.table_text import CellTable
 
 
 def _read(folder: Path, data: bytes | str, most_rows: int | None = None) -> CellTable:

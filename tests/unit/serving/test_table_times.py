@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from nsightlens.serving.table_times import is_time_name, times_of
+from nsightlens.serving.tabular.table_times import is_time_name, times_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nsightlens.serving.table_units import is_unit_row, unit_of
+from nsightlens.serving.tabular.table_units import is_unit_row, unit_of
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from support.client_results import keys_of_notes, read, sglang_result, vllm_result, write
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.benchmarks.vllm_bench import FORMATS
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.vllm_bench import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import pytest
 from support.client_results import keys_of_notes, read, vllm_result, write
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.benchmarks.vllm_offline import FORMATS
 from nsightlens.serving.opened import OpenedFile
-from nsightlens.serving.vllm_offline import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path

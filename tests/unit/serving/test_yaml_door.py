@@ -9,8 +9,8 @@ import pytest
 from support.other_formats import write
 
 from nsightlens.errors import MissingExtraError, ServingFileError
-from nsightlens.serving import yaml_door
-from nsightlens.serving.yaml_door import read_yaml
+from nsightlens.serving.benchmarks import yaml_door
+from nsightlens.serving.benchmarks.yaml_door import read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
