@@ -29,7 +29,8 @@ MODULES = (
     "nsightlens", "nsightlens.readers", "nsightlens.analysis", "nsightlens.metrics",
     "nsightlens.kernels", "nsightlens.steps", "nsightlens.annotate", "nsightlens.devices",
     "nsightlens.units", "nsightlens.ncurep", "nsightlens.models", "nsightlens.sweeps",
-    "nsightlens.comparison", "nsightlens.store", "nsightlens.pipelines", "nsightlens.plots",
+    "nsightlens.comparison", "nsightlens.serving.serving", "nsightlens.advisor.advice",
+    "nsightlens.advisor.answers", "nsightlens.store", "nsightlens.pipelines", "nsightlens.plots",
     "nsightlens.example", "nsightlens.errors",
 )  # fmt: skip
 
@@ -57,6 +58,16 @@ TABLES = (
     ("comparison_families", "Sums of `compare` per family.",
      lambda: tables.schema_of(tables.COMPARISON_FAMILIES)),
     ("gate", "`gate`: one row per rule.", lambda: tables.schema_of(tables.GATE)),
+    ("serving_runs", "`open_serving`: one row per run of a serving benchmark.",
+     lambda: tables.schema_of(tables.SERVING_RUNS)),
+    ("serving_origins", "`open_serving`: one row per value of `serving_runs`.",
+     lambda: tables.schema_of(tables.SERVING_ORIGINS)),
+    ("serving_files", "`open_serving`: one row per file that was found.",
+     lambda: tables.schema_of(tables.SERVING_FILES)),
+    ("advice_curve", "`advise`: one row per batch size.",
+     lambda: tables.schema_of(tables.ADVICE_CURVE)),
+    ("advice_replicas", "`advise`: one row per number of servers.",
+     lambda: tables.schema_of(tables.ADVICE_REPLICAS)),
 )  # fmt: skip
 
 
