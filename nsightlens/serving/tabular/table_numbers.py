@@ -82,6 +82,9 @@ def comma_meaning(columns: Iterable[Any], delimiter: str) -> str:
     >>> comma_meaning([pa.array(["1,5", "2,25"])], ";")
     'decimal'
     """
+    columns = list(columns)
+    if not any(_has_comma(column) for column in columns):
+        return "thousands"
     decimal = thousands = unclear = None
     for column in columns:
         text = known_text(column)
@@ -104,6 +107,10 @@ def comma_meaning(columns: Iterable[Any], delimiter: str) -> str:
             f"has numbers such as {unclear!r}, whose comma may be of thousands or of decimals"
         )
     return "decimal" if decimal else "thousands"
+
+
+def _has_comma(column: Any) -> bool:
+    return pa.types.is_string(column.type) and bool(pc.any(pc.match_substring(column, ",")).as_py())
 
 
 def _first(text: Any, pattern: str, *, but: str = "") -> str | None:
@@ -130,6 +137,8 @@ def numbers_of(column: Any, comma: str = "thousands") -> Numbers:
     >>> numbers_of(pa.array(["12.5", "", "1,234"])).values
     array([  12.5,    nan, 1234. ])
     """
+    if comma == "thousands" and (plain_values := _all_plain(column)) is not None:
+        return Numbers(plain_values)
     text = known_text(column)
     if text is None:
         return Numbers(_of_typed(column))
@@ -142,6 +151,17 @@ def numbers_of(column: Any, comma: str = "thousands") -> Numbers:
     if not len(rest):
         return Numbers(values)
     return _with_rest(values, pc.take(text, rest), rest, comma)
+
+
+def _all_plain(column: Any) -> NDArray[Any] | None:
+    """Return the numbers of text cells that are all plain and finite, else None: most are."""
+    if not pa.types.is_string(column.type) or column.null_count:
+        return None
+    try:
+        values = np.array(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
+    return values if np.isfinite(values).all() else None
 
 
 def _float64(array: Any) -> NDArray[Any]:

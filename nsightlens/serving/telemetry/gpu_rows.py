@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,7 @@ class GpuRow(NamedTuple):
     values: Mapping[str, float]
 
 
+@lru_cache(maxsize=1 << 14)  # most cells come again and again: "0 %", "65247 MiB"
 def measured(cell: str) -> Measured:
     """Return the number of a cell, in MiB, W, MHz, % or °C whatever its unit is.
 

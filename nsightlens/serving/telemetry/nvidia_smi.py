@@ -7,6 +7,7 @@ header nothing says what a column is: such a file is refused. See `nvidia_dmon` 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
@@ -76,6 +77,7 @@ def _units(line: str) -> list[str]:
     return [(match[2] or "") if match and match[1] != "time" else "" for match in matches]
 
 
+@lru_cache(maxsize=1 << 14)
 def _with_unit(cell: str, unit: str) -> str:
     """Return a cell with its column's unit, where ``nounits`` left it bare."""
     text = cell.strip()
@@ -174,7 +176,8 @@ def _rows(
         bad += is_bad
         if read:
             rows.append(GpuRow(gpu, _time(by_name), read))
-            _take_values(by_name, values.setdefault(gpu, {}))
+            if not values.get(gpu):  # of one moment: they do not change
+                _take_values(by_name, values.setdefault(gpu, {}))
     return rows, values, bad
 
 
@@ -194,6 +197,7 @@ def _reading(by_name: Mapping[str, str]) -> tuple[dict[str, float], bool]:
     return found, broken
 
 
+@lru_cache(maxsize=1 << 12)
 def _limited(name: str, cell: str) -> bool | None:
     """Return whether a column says that the clock was slowed; None where it does not say."""
     if name in _REASON_MASKS and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", cell):

@@ -246,7 +246,7 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     """It is known by its mark, though nothing can be read of it."""
     path = write(tmp_path / "a.jsonl", sglang_result())
     path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8")
-    with pytest.raises(ServingFileError, match=r"is no JSON from line 1, column"):
+    with pytest.raises(ServingFileError, match=r"ends early, at line 1, column"):
         read(FORMATS, path)
 
 
