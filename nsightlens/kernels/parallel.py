@@ -46,9 +46,9 @@ def read_texts(names: Sequence[str], fields: Sequence[str], rules: UserRules | N
         found = [_read(part, fields, rules) for part in parts]
     else:
         # What starts processes takes longer to import than a short column to read.
-        from nsightlens.kernels.beside import read_beside  # noqa: PLC0415
+        from nsightlens.beside import do_beside  # noqa: PLC0415
 
-        found = read_beside(_read, parts, (fields, rules), count)
+        found = do_beside(_read, parts, (fields, rules), count)
     return [[text for part in found for text in part[i]] for i in range(len(fields))]
 
 

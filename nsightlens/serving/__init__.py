@@ -7,6 +7,7 @@
   `nsightlens.serving.tabular`.
 - `nsightlens.serving.folder`: which files there are. `nsightlens.serving.path_hints`: what names
   say.
+- `nsightlens.serving.reading`: files become parts.
 - `nsightlens.serving.grouping`: which log belongs to which result. `nsightlens.serving.run`,
   `nsightlens.serving.windows`, `nsightlens.serving.clients`, `nsightlens.serving.assembly`: the
   parts of one run together.

@@ -62,13 +62,14 @@ def find_files(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Found], li
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            for file in _below(path):
+            name = path.resolve().name
+            for file, real in _below(path):
                 if file.name.lower().endswith(PROFILE_SUFFIXES):
                     profiles.append(str(file))
                 elif not file.name.lower().endswith(_SKIPPED):
                     relative = file.relative_to(path)
-                    one = Found(file, str(file), Path(path.resolve().name) / relative, False)
-                    found.setdefault(file.resolve(), one)
+                    one = Found(file, str(file), Path(name) / relative, False)
+                    found.setdefault(real, one)
         elif path.exists():
             found[path.resolve()] = Found(path, str(given), Path(path.name), True)
         else:
@@ -80,7 +81,8 @@ def find_files(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Found], li
     return list(found.values()), profiles
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield each file, and where it really lies."""
     seen: set[Path] = set()
 
     def fail(error: OSError) -> None:
@@ -98,4 +100,4 @@ def _below(folder: Path) -> Iterator[Path]:
         for name in sorted(files, key=natural_key):
             file = here / name
             if not name.startswith(".") and file.is_file():
-                yield file
+                yield file, (file.resolve() if file.is_symlink() else real / name)

@@ -57,4 +57,21 @@ def format_of(file: OpenedFile) -> Format | None:
     """
     if not file.byte_count:
         raise ServingFileError(file.shown, "is empty", "Run the benchmark again, or remove it.")
-    return next((one for one in formats() if one.claims(file)), None)
+    return next((one for one in _in_order(file.path.suffix.lower()) if one.claims(file)), None)
+
+
+_LIKELY = {
+    ".csv": ("nvidia-smi", "nvidia-smi-dmon", "prometheus-csv", "aiperf-server-metrics"),
+    ".log": ("server-log",),
+    ".txt": ("server-log",),
+    ".json": ("vllm-bench",),
+    ".jsonl": ("vllm-bench", "sglang-bench"),
+}
+"""Formats that a suffix makes likely: to ask them first saves asking all others. No two formats
+claim one file but for tables, of which any is one, and which are asked last."""
+
+
+@cache
+def _in_order(suffix: str) -> tuple[Format, ...]:
+    likely = _LIKELY.get(suffix, ())
+    return tuple(sorted(formats(), key=lambda one: one.name not in likely))

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsightlens.errors import MissingExtraError, ReportNotFoundError, ServingFileError
+from nsightlens.errors import ServingFileError
 from nsightlens.serving.assembly import run_of_group
 from nsightlens.serving.folder import find_files, natural_key
-from nsightlens.serving.formats import format_of
 from nsightlens.serving.grouping import Located, groups_of
-from nsightlens.serving.opened import OpenedFile
 from nsightlens.serving.path_hints import varying_numbers
+from nsightlens.serving.reading import FileRow, read_files
 from nsightlens.serving.run import Origin
 from nsightlens.tables import (
     SERVING_FILES,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from nsightlens.serving.folder import Found
     from nsightlens.serving.grouping import Group
     from nsightlens.serving.run import Run
 
@@ -76,13 +74,6 @@ class Serving:
         return f"<Serving of {self.runs.num_rows} runs: {', '.join(self.source)}>"
 
 
-class _FileRow(NamedTuple):
-    path: str
-    format: str | None
-    state: str
-    reason: str | None
-
-
 def open_serving(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
@@ -120,13 +111,10 @@ def open_serving(
     )
     found, profiles = find_files(given)
     located: list[Located] = []
-    rows: list[_FileRow] = []
-    for index, file in enumerate(found):
-        parts, row = _read(file, is_only=len(found) == 1)
-        located += parts
-        rows.append(row)
-        if progress is not None:
-            progress(file.shown, index + 1, len(found))
+    rows: list[FileRow] = []
+    for read in read_files(found, progress):
+        located += read.located
+        rows.append(read.row)
     groups, unused = groups_of(located)
     runs = _runs(groups, several=len(given) > 1)
     notes = [RunNote(run.name, *note) for run in runs for note in run.notes]
@@ -145,41 +133,8 @@ def open_serving(
     )
 
 
-def _read(file: Found, *, is_only: bool) -> tuple[list[Located], _FileRow]:
-    """Read one file; a file that was not named itself is refused in its row, not by an error."""
-    kind = None
-    try:
-        opened = OpenedFile(file.path, file.shown)
-        kind = format_of(opened)
-        if kind is None:
-            if file.is_named:
-                raise _unknown(opened)
-            return [], _FileRow(file.shown, None, "unknown", None)
-        parts = kind.read(opened)
-    except (ServingFileError, ReportNotFoundError, MissingExtraError) as error:
-        if file.is_named and is_only:
-            raise
-        reason = str(error).removeprefix(f"{file.shown}: ")
-        return [], _FileRow(file.shown, kind.name if kind else None, "refused", reason)
-    return [Located(one, file.relative) for one in parts], _FileRow(
-        file.shown, kind.name, "read", None
-    )
-
-
-def _unknown(file: OpenedFile) -> ServingFileError:
-    if file.looks_like_json and file.json is None and not file.json_lines:
-        return ServingFileError(
-            file.shown, file.json_problem(), "Copy it again, or run the benchmark again."
-        )
-    return ServingFileError(
-        file.shown,
-        "is no result, log or telemetry that is known",
-        "docs/serving-formats.md lists what is read; a CSV with named columns always is.",
-    )
-
-
 def _no_runs(
-    given: list[str], rows: list[_FileRow], located: list[Located], profiles: list[str]
+    given: list[str], rows: list[FileRow], located: list[Located], profiles: list[str]
 ) -> ServingFileError:
     refused = [row for row in rows if row.state == "refused"]
     shown = ", ".join(given)
@@ -271,7 +226,7 @@ def _origins_table(runs: Sequence[Run]) -> pa.Table:
     return table_of(schema_of(SERVING_ORIGINS), data, len(rows))
 
 
-def _files_table(rows: Sequence[_FileRow], runs: Sequence[Run]) -> pa.Table:
+def _files_table(rows: Sequence[FileRow], runs: Sequence[Run]) -> pa.Table:
     counts: dict[str, int] = {}
     for run in runs:
         for path in {origin.path for origin in run.origins.values()}:

@@ -91,25 +91,31 @@ def _items(text: str, begin: int) -> Iterator[str]:
         yield text[start:]
 
 
+_DICT_PAIR = re.compile(r"\s*(['\"])([^'\"]*)\1\s*:(.*)", re.DOTALL)
+_PAIR = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
+_REAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_WORDS = {"None": None, "True": True, "False": False}
+
+
 def _pair(item: str, is_dict: bool) -> tuple[str, str]:
     if is_dict:
-        match = re.match(r"\s*(['\"])([^'\"]*)\1\s*:(.*)", item, re.DOTALL)
+        match = _DICT_PAIR.match(item)
         return (match[2], match[3]) if match else ("", "")
-    match = re.match(r"\s*([A-Za-z_]\w*)\s*=(.*)", item, re.DOTALL)
+    match = _PAIR.match(item)
     return (match[1], match[2]) if match else ("", "")
 
 
 def _value(raw: str) -> Any:
     """Return a number, a truth value, None, or a text."""
     text = raw.strip()
-    words = {"None": None, "True": True, "False": False}
-    if text in words:
-        return words[text]
+    if text in _WORDS:
+        return _WORDS[text]
     if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
-    if re.fullmatch(r"[+-]?\d{1,18}", text):
+    if _INTEGER.fullmatch(text):
         return int(text)
-    if len(text) < 64 and re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", text):
+    if len(text) < 64 and _REAL.fullmatch(text):
         return float(text)
     return text
 

@@ -147,7 +147,8 @@ def _read_text(file: OpenedFile, data: bytes, layout: Sniffed, most_rows: int | 
                 use_threads=False,
                 skip_rows=layout.skipped_line_count,
                 column_names=keys,
-                block_size=1 << 24,
+                # One block for a small file, and no more memory than it needs.
+                block_size=min(1 << 24, len(data) + 1),
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=layout.delimiter, newlines_in_values=True, invalid_row_handler=skip

@@ -174,8 +174,9 @@ def _samples(rows: Sequence[GpuRow], interval_s: float | None, begins_with_run: 
         time = np.arange(len(rows)) * (interval_s or 1.0)
         begins_with_run = False
     columns = {}
+    there = set().union(*(row.values for row in rows))
     for name in SAMPLE_NAMES:
-        if any(name in row.values for row in rows):
+        if name in there:
             column = np.array([row.values.get(name, np.nan) for row in rows], float)
             if np.isfinite(column).any():
                 columns[name] = column

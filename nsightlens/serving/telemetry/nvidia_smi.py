@@ -150,6 +150,9 @@ def _refuse_what_is_no_table(file: OpenedFile, first: str) -> None:
         )
 
 
+_MOST_KNOWN = 10_000
+
+
 def _rows(
     file: OpenedFile, names: Sequence[str]
 ) -> tuple[list[GpuRow], dict[str, dict[str, Any]], int]:
@@ -162,39 +165,58 @@ def _rows(
     lines = file.text.split("\n")
     first = next(i for i, line in enumerate(lines) if line.strip())
     units = _units(lines[first])
+    # What each column is, found once: a day has millions of cells.
+    sampled = [(i, _SAMPLED[name]) for i, name in enumerate(names) if name in _SAMPLED]
+    reasons = [(i, name) for i, name in enumerate(names) if _is_reason(name)]
+    clocks = [i for n in ("time", "timestamp") for i, name in enumerate(names) if name == n]
+    clock = clocks[0] if clocks else None
+    seconds = _relative_s if "time" in names else seconds_of_clock
+    known: dict[tuple[str, ...], tuple[str, dict[str, float]]] = {}
     for cells in cells_of(file, lines[first + 1 :]):
-        if not cells or not any(cell.strip() for cell in cells):
+        beside_clock = tuple(cells[1:]) if clock == 0 else ()
+        if beside_clock in known:
+            gpu, read = known[beside_clock]
+            rows.append(GpuRow(gpu, seconds(cells[0].strip()), read))
+            continue
+        if not any(map(str.strip, cells)):
             continue
         if len(cells) != len(names):
             bad += 1
             continue
-        by_name = dict(zip(names, map(_with_unit, cells, units), strict=True))
-        if _NAME.fullmatch(cells[0].strip()) and _names(",".join(cells)) is not None:
+        if cells[0][:1].isalpha() and _names(",".join(cells)) is not None:
             continue  # the header again, where files were joined
-        read, is_bad = _reading(by_name)
-        gpu = cells[key].strip() if key is not None else ""
+        texts = list(map(_with_unit, cells, units))
+        read, is_bad = _reading(texts, sampled, reasons)
+        gpu = texts[key] if key is not None else ""
         bad += is_bad
         if read:
-            rows.append(GpuRow(gpu, _time(by_name), read))
+            rows.append(GpuRow(gpu, None if clock is None else seconds(texts[clock]), read))
+            if beside_clock and not is_bad and len(known) < _MOST_KNOWN:
+                known[beside_clock] = gpu, read
             if not values.get(gpu):  # of one moment: they do not change
-                _take_values(by_name, values.setdefault(gpu, {}))
+                _take_values(dict(zip(names, texts, strict=True)), values.setdefault(gpu, {}))
     return rows, values, bad
 
 
-def _reading(by_name: Mapping[str, str]) -> tuple[dict[str, float], bool]:
+def _reading(
+    texts: Sequence[str], sampled: Sequence[tuple[int, str]], reasons: Sequence[tuple[int, str]]
+) -> tuple[dict[str, float], bool]:
     found: dict[str, float] = {}
     broken = False
-    for name, cell in by_name.items():
-        column = _SAMPLED.get(name)
-        if column is not None:
-            value, is_broken = measured(cell)
-            broken = broken or is_broken
-            if value is not None and value >= 0:
-                found.setdefault(column, value)
-        limited = _limited(name, cell)
+    for index, column in sampled:
+        value, is_broken = measured(texts[index])
+        broken = broken or is_broken
+        if value is not None and value >= 0:
+            found.setdefault(column, value)
+    for index, name in reasons:
+        limited = _limited(name, texts[index])
         if limited is not None:
             found["clock_limited"] = max(float(limited), found.get("clock_limited", 0.0))
     return found, broken
+
+
+def _is_reason(name: str) -> bool:
+    return name in _REASON_MASKS or _REASONS.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -207,10 +229,8 @@ def _limited(name: str, cell: str) -> bool | None:
     return None
 
 
-def _time(by_name: Mapping[str, str]) -> float | None:
-    if "time" in by_name:
-        return measured(by_name["time"]).value
-    return seconds_of_clock(by_name.get("timestamp", ""))
+def _relative_s(text: str) -> float | None:
+    return measured(text).value
 
 
 def _take_values(by_name: Mapping[str, str], into: dict[str, Any]) -> None:

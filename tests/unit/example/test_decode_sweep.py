@@ -85,9 +85,10 @@ def test_an_operation_carries_its_useful_work(bundled: NcuRepFile) -> None:
 def test_the_script_writes_the_report_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It replaces both files and says how large they became."""
+    """It replaces all files and says how large they became."""
     (tmp_path / FILE_NAME).write_bytes(b"old")
     monkeypatch.setattr(example, "path", lambda name: tmp_path / example.FILE_NAMES[name])
+    monkeypatch.setattr(example, "serving_path", lambda: tmp_path / "sweep.csv")
     spec = importlib.util.spec_from_file_location("make_example", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
@@ -96,7 +97,7 @@ def test_the_script_writes_the_report_again(
     script.main()
     assert (tmp_path / FILE_NAME).read_bytes() == encode_decode_sweep()
     assert (tmp_path / example.FILE_NAMES["short_context"]).is_file()
-    assert capsys.readouterr().out.count(" bytes") == 2
+    assert capsys.readouterr().out.count(" bytes") == 3
 
 
 def test_another_sweep_can_be_made() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from nsightlens import beside
 from nsightlens.kernels import (
-    beside,
     parallel,
     parse_kernel_name,
     parse_kernel_names,
