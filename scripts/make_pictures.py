@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/plots.md from the bundled example, each with its points beside it.
+"""Draw the pictures of the docs from the bundled examples, each with its points beside it.
 
 ``--check`` says instead whether the points are still those of the pictures. The bytes of a picture
 differ between versions of matplotlib, the points do not.
@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsightlens import example, open_report
+from nsightlens import Slo, Wishes, advise, example, open_report, open_serving
 from nsightlens.plots import new_axes
+from nsightlens.plots.draw_advice import FIGURES
 from nsightlens.plots.kinds import KINDS
 from nsightlens.plots.save import figure_bytes, own_settings
 from nsightlens.render.delimited import csv_pieces
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+
+    from nsightlens import Advice
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 SIZE, DPI = (6.0, 4.0), 100
@@ -49,11 +52,23 @@ PICTURES = (
 )
 
 
+ADVICE_PICTURES = (Picture("advice_curve", "curve", {}), Picture("advice_kv", "kv", {}))
+"""Those of docs/advisor.md."""
+
+
+def _advice() -> Advice:
+    serving = open_serving(example.serving_path())
+    return advise(serving, Wishes(slos=(Slo(factor=2.0),)))
+
+
 def all_points() -> Iterator[tuple[Picture, pa.Table]]:
     """Yield each picture with its points, as the code of today makes them."""
     report = open_report(example.path())
     for picture in PICTURES:
         yield picture, KINDS[picture.kind].points(report, **picture.options)
+    advice = _advice()
+    for picture in ADVICE_PICTURES:
+        yield picture, FIGURES[picture.kind].points(advice)
 
 
 def outdated() -> list[str]:
@@ -90,7 +105,10 @@ def write() -> None:
     FOLDER.mkdir(exist_ok=True)
     for picture, points in all_points():
         with own_settings():
-            ax = KINDS[picture.kind].draw(points, new_axes(SIZE, DPI))
+            if picture in ADVICE_PICTURES:
+                ax = FIGURES[picture.kind].draw(_advice(), new_axes(SIZE, DPI))
+            else:
+                ax = KINDS[picture.kind].draw(points, new_axes(SIZE, DPI))
             data = figure_bytes(ax, "png")
         (FOLDER / f"{picture.name}.png").write_bytes(data)
         text = "".join(csv_pieces(points.column_names, plain_rows(points)))
