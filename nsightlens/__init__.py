@@ -3,8 +3,9 @@
 - `nsightlens.errors`, `nsightlens.units`: exceptions; units of metrics.
 - `nsightlens.patterns`, `nsightlens.files`: globs; outputs written whole or not at all.
 - `nsightlens.toml_files`: files of settings that a user writes.
-- `nsightlens.processors`, `nsightlens.worker`, `nsightlens.no_pandas`: how many processors there
-  are; processes beside this one; processes that are ours alone do without pandas.
+- `nsightlens.processors`, `nsightlens.worker`, `nsightlens.beside`, `nsightlens.no_pandas`: how
+  many processors there are; processes beside this one, and parts of a task in them; processes
+  that are ours alone do without pandas.
 - `nsightlens.tables`, `nsightlens.metric_store`, `nsightlens.report`: Arrow schemas; raw metrics;
   the tables of a report in memory.
 - `nsightlens.arrays`: NumPy arrays as Arrow arrays.

@@ -62,6 +62,7 @@ _SHOWN = (
 
 
 def _lines(sweep: Sweep, about: str, path: str, style: Style) -> Iterator[str]:
+    from nsightlens.example import serving_path
     from nsightlens.render.grid import indented
     from nsightlens.render.sweep_sections import sections_of
     from nsightlens.render.sweep_table import series_table
@@ -85,6 +86,8 @@ def _lines(sweep: Sweep, about: str, path: str, style: Style) -> Iterator[str]:
     yield from indented("all numbers of this answer", style, 10)
     yield f"      nsightlens classify {shlex.quote(path)}"
     yield from indented("every launch of this example, with its reason", style, 10)
+    yield f"      nsightlens advise {shlex.quote(str(serving_path()))} --slo-x 2"
+    yield from indented("which batch size to serve with, for a synthetic serving sweep", style, 10)
 
 
 def _trends(section: Section, style: Style) -> Iterator[str]:

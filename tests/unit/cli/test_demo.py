@@ -52,7 +52,7 @@ def test_every_command_that_the_demo_names_works(run: CommandLine) -> None:
     """The next step is one paste away."""
     lines = [line.strip() for line in run("demo").out.splitlines()]
     commands = [line.split()[1:] for line in lines if line.startswith("nsightlens ")]
-    assert [command[0] for command in commands] == ["sweep", "classify"]
+    assert [command[0] for command in commands] == ["sweep", "classify", "advise"]
     for command in commands:
         assert run(*command).code == 0
 
