@@ -32,7 +32,7 @@ __all__ = [
     "slo_words",
 ]
 
-Constraint = Literal["preemption", "slo", "efficiency"]
+Constraint = Literal["preemption", "thrash", "slo", "efficiency"]
 Rule = Literal["throughput", "largest"]
 
 ROUNDING = 1e-9
@@ -54,6 +54,8 @@ class Constraints:
     ----------
     batch, throughput, efficiency, preemption
         Columns of the curve. Shape (n,).
+    thrashes
+        Whether a row's server thrashed: latency fell under more load. Shape (n,).
     slos, limits_ms
         The limits, and each in ms.
     epsilon
@@ -66,6 +68,7 @@ class Constraints:
     throughput: NDArray[np.float64]
     efficiency: NDArray[np.float64]
     preemption: NDArray[np.float64]
+    thrashes: NDArray[np.bool_]
     slos: tuple[Slo, ...]
     limits_ms: tuple[float, ...]
     epsilon: float | None
@@ -95,15 +98,22 @@ class Constraints:
         return self.preemption > 0
 
     @property
+    def is_sound(self) -> NDArray[np.bool_]:
+        """Whether each row's server kept the work of its sequences. Shape (n,)."""
+        return ~self.is_preempted & ~self.thrashes
+
+    @property
     def is_feasible(self) -> NDArray[np.bool_]:
         """Whether each row may be chosen. Shape (n,)."""
-        return self.is_quick & self.is_efficient & ~self.is_preempted
+        return self.is_quick & self.is_efficient & self.is_sound
 
     def broken_by(self, place: int) -> tuple[Constraint, ...]:
         """Return what forbids a row; nothing where it may be chosen."""
         broken: list[Constraint] = []
         if self.is_preempted[place]:
             broken.append("preemption")
+        if self.thrashes[place]:
+            broken.append("thrash")
         if not self.is_quick[place]:
             broken.append("slo")
         if not self.is_efficient[place]:
@@ -160,6 +170,9 @@ def constraints_of(
         throughput=plausible(rows, "throughput_tok_s"),
         efficiency=plausible(rows, "efficiency"),
         preemption=numbers(rows, "preemption_count"),
+        thrashes=np.array(
+            ["thrash" in (one or "").split(",") for one in rows["flags"].to_pylist()], bool
+        ),
         slos=tuple(slos),
         limits_ms=limits_of(curve, slos),
         epsilon=epsilon,

@@ -54,7 +54,7 @@ def between_measured(curve: Curve, limits: Constraints, fit: Fit | None) -> list
         At most one for each pair of neighbours; whole batch sizes.
     """
     feasible = limits.is_feasible
-    starts = feasible[:-1] & ~feasible[1:] & ~limits.is_preempted[1:]
+    starts = feasible[:-1] & ~feasible[1:] & limits.is_sound[1:]
     found = [_largest_between(curve, limits, fit, int(place)) for place in np.flatnonzero(starts)]
     return [one for one in found if one is not None]
 

@@ -101,7 +101,7 @@ def binding_of_nothing(limits: Constraints, rule: Rule) -> tuple[str, str, float
     The limit is None where it is not latency that forbids, or where several limits must be relaxed
     at once.
     """
-    allowed = ~limits.is_preempted
+    allowed = limits.is_sound.copy()
     if rule == "throughput":
         allowed &= ~np.isnan(limits.throughput)
     if not allowed.any():
@@ -159,8 +159,8 @@ def _closest(limits: Constraints, others: NDArray[np.bool_]) -> str:
 def _all_preempted(limits: Constraints) -> str:
     least = f"{limits.batch.min():g}"
     return (
-        "Nothing is feasible: every run that was measured lost KV blocks to preemption, from batch "
-        f"size {least} on. Measure smaller batch sizes, or give the KV cache more memory."
+        "Nothing is feasible: every run that was measured lost KV blocks to preemption or "
+        f"thrashed, from batch size {least} on. Measure smaller batch sizes, or give the KV cache more memory."
     )
 
 
@@ -178,6 +178,8 @@ def _forbidden(
 def _reason(limits: Constraints, place: int, one: Constraint) -> str:
     if one == "preemption":
         return f"lost the KV blocks of {limits.preemption[place]:g} sequences to preemption"
+    if one == "thrash":
+        return "was quicker under more load, because its server thrashed"
     if one == "efficiency":
         return (
             f"has an efficiency of {limits.efficiency[place]:.4f}, not above "

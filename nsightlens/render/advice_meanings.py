@@ -13,8 +13,8 @@ ANSWERS: dict[str, tuple[Any, str]] = {
     "binding_constraint": (
         str,
         (
-            "what keeps from a larger choice: slo, efficiency, preemption, throughput (the next "
-            "larger is slower) or measured_range; where nothing is feasible, what to relax"
+            "what keeps from a larger choice: slo, efficiency, preemption, thrash, throughput (the "
+            "next larger is slower) or measured_range; where nothing is feasible, what to relax"
         ),
     ),
     "rule": (str, "throughput: the most within all limits; largest: the largest within latency"),

@@ -19,7 +19,7 @@ __all__ = ["advice_parts_schema", "advice_row_schema", "advice_source_schema"]
 _TYPES: dict[Any, str] = {
     float: "number", int: "integer", bool: "boolean", str: "string", type(None): "null",
 }  # fmt: skip
-_BINDING = ("slo", "efficiency", "preemption", "throughput", "measured_range")
+_BINDING = ("slo", "efficiency", "preemption", "thrash", "throughput", "measured_range")
 _VERDICTS = ("attention_bandwidth", "compute", "host", "unclear", "no_profile")
 _ENUMS = {"binding_constraint": _BINDING, "verdict": _VERDICTS}
 _ORIGINS = ("measured", "predicted")

@@ -36,6 +36,7 @@ _EXCLUDED = {
     "slo": "beyond the limit of latency",
     "efficiency": "below the least efficiency",
     "preemption": "it was preempted",
+    "thrash": "the server thrashed",
 }
 _SETUP_FIRST = ("model", "engine", "engine_version", "device_name")
 """Keys of a setup whose values speak for themselves; others are named."""
@@ -169,6 +170,7 @@ _CONSTRAINTS = {
     "slo": "limit of latency",
     "efficiency": "least efficiency",
     "preemption": "preemptions",
+    "thrash": "a server that thrashed",
     "throughput": "throughput",
     "measured_range": "measured range",
 }

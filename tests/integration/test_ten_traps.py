@@ -194,4 +194,7 @@ def test_trap_10_latency_that_falls_with_more_load_is_a_server_that_thrashes(
     advice = _advice(tmp_path, slos=(Slo(limit_ms=50.0),))
     assert advice.choice.batch_size == 64
     assert "thrash" in _rows(advice)[128]["flags"]
+    largest = _advice(tmp_path, slos=(Slo("tpot", limit_ms=50.0),), rule="largest")
+    assert largest.choice.batch_size == 64
+    assert largest.choice.binding_constraint in {"thrash", "preemption"}
     assert _rows(advice)[128]["fit_weight"] == 0
