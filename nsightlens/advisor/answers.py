@@ -198,8 +198,9 @@ class BatchChoice:
         Whether it lies between measured batch sizes.
     binding_constraint
         What keeps from a larger choice: ``slo``, ``efficiency``, ``preemption``, ``thrash``
-        (a larger server thrashed), ``throughput`` (the next larger is slower) or ``measured_range`` (nothing larger was measured); where
-        nothing is feasible, the constraint to relax.
+        (a larger server thrashed), ``throughput`` (the next larger is slower) or
+        ``measured_range`` (nothing larger was measured); where nothing is feasible, the constraint
+        to relax.
     binding_text
         The same as a sentence with numbers.
     largest_feasible

@@ -160,7 +160,8 @@ def _all_preempted(limits: Constraints) -> str:
     least = f"{limits.batch.min():g}"
     return (
         "Nothing is feasible: every run that was measured lost KV blocks to preemption or "
-        f"thrashed, from batch size {least} on. Measure smaller batch sizes, or give the KV cache more memory."
+        f"thrashed, from batch size {least} on. Measure smaller batch sizes, or give the KV cache "
+        "more memory."
     )
 
 
