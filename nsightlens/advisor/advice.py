@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 from nsightlens.advisor.answers import Advice, Slo, Warned
 from nsightlens.advisor.batch import choose_batch
 from nsightlens.advisor.busy import busy_share_at
-from nsightlens.advisor.confidence import confidence_of, lacking, would_change
+from nsightlens.advisor.changes import would_change
+from nsightlens.advisor.confidence import confidence_of, lacking
 from nsightlens.advisor.curve import curve_of
 from nsightlens.advisor.memory import memory_advice
+from nsightlens.advisor.mismatch import mismatches
 from nsightlens.advisor.plateau import plateau as plateau_of
 from nsightlens.advisor.plateau import with_fitted
 from nsightlens.advisor.replicas import replica_advice
-from nsightlens.advisor.settings import server_command
+from nsightlens.advisor.settings import server_command, settings_kept
 from nsightlens.advisor.setups import choose_setup, named_experts, only, setups_of
 from nsightlens.advisor.step_costs import step_costs
 from nsightlens.advisor.what_if import what_if
@@ -149,7 +151,8 @@ def advise(
         interpolate=wishes.interpolate,
         fit=plateau.fit,
     )
-    costs = step_costs(timelines)
+    costs = tuple(one for one in step_costs(timelines) if one.batch_size is not None)
+    profiled = mismatches(setup, sweeps=sweeps, timelines=timelines, model=model)
     memory = replicas = None
     if choice.batch_size is not None:
         memory = memory_advice(base, curve, choice, margin=wishes.margin, model=model)
@@ -188,7 +191,7 @@ def advise(
         predictions=predictions,
         command=_command(setup, choice, memory),
         reasons=_reasons(plateau, choice, memory, replicas, why),
-        would_change=would_change(curve, choice, plateau),
+        would_change=would_change(curve, choice, plateau, memory),
         confidence=level,
         confidence_text=level_text,
         lacking=lacking(base, curve, replicas, why),
@@ -199,6 +202,7 @@ def advise(
             *plateau.warnings,
             *choice.warnings,
             *(replicas.warnings if replicas else ()),
+            *profiled,
             *(one for each in predictions for one in each.warnings),
             *notes,
         ),
@@ -297,6 +301,7 @@ def _command(setup: Setup, choice: BatchChoice, memory: MemoryAdvice | None) -> 
         setup.key.get("model"),
         batch_size=int(choice.batch_size),
         gpu_memory_utilization=None if memory is None else memory.gpu_memory_utilization,
+        **settings_kept(setup.runs),
     )
 
 

@@ -169,8 +169,8 @@ class Neighbour:
     """The next smaller or larger batch size, and what it would cost or gain against the choice."""
 
     batch_size: float
-    throughput_tok_s: float
-    throughput_change_pct: float
+    throughput_tok_s: float | None
+    throughput_change_pct: float | None
     latency_ms: float | None
     latency_change_pct: float | None
     excluded_by: str | None

@@ -96,7 +96,10 @@ def choose_batch(
     limits, not_applied = constraints_of(curve, slos, epsilon if rule == "throughput" else None)
     warnings = (*warnings, *not_applied)
     if rule == "throughput" and np.isnan(limits.throughput).all():
-        raise AdviceError("No run says its throughput, which is to be the most.")
+        raise AdviceError(
+            "No run says its throughput, which is to be the most. The rule largest (--rule "
+            "largest) needs latencies alone."
+        )
     between = between_measured(curve, limits, fit) if interpolate else []
     best = _best(curve, limits, between, rule)
     if best is None:

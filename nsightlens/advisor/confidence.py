@@ -1,8 +1,7 @@
-"""How far the answer may be trusted, what is missing, and what would change it."""
+"""How far the answer may be trusted, and what is missing."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow.compute as pc
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
         Why,
     )
 
-__all__ = ["confidence_of", "lacking", "would_change"]
+__all__ = ["confidence_of", "lacking"]
 
 FEW_BATCHES = 5
 """Fewer measured batch sizes leave the best one to chance."""
@@ -39,10 +38,14 @@ def confidence_of(
     row: dict[str, Any] = choice.row or {}
     against: list[str] = []
     rows = curve.rows
-    if (row.get("run_count") or 1) == 1:
-        against.append("the chosen batch size was measured once, so that noise is not known")
     if rows.num_rows == 1:
         return "low", "Only one batch size was measured: there was nothing to choose from."
+    if not row:
+        counts = [one or 1 for one in rows["run_count"].to_pylist()]
+        if max(counts) == 1:
+            against.append("every batch size was measured once, so that noise is not known")
+    elif (row.get("run_count") or 1) == 1:
+        against.append("the chosen batch size was measured once, so that noise is not known")
     if rows.num_rows < FEW_BATCHES:
         against.append(f"only {rows.num_rows} batch sizes were measured")
     flags = [one for one in (row.get("flags") or "").split(",") if one and one != "single_run"]
@@ -117,50 +120,3 @@ def lacking(
             )
         )
     return tuple(found)
-
-
-def would_change(curve: Curve, choice: BatchChoice, plateau: Plateau) -> tuple[str, ...]:
-    """Return what would change the answer, one sentence each with its number."""
-    found: list[str] = []
-    larger, row = choice.larger, choice.row or {}
-    if choice.batch_size is None:
-        if choice.nearest_feasible_slo_ms is not None:
-            found.append(f"A limit of {_up(choice.nearest_feasible_slo_ms)} ms or more.")
-        return tuple(found)
-    if larger is not None and larger.excluded_by == "slo" and larger.latency_ms is not None:
-        found.append(
-            f"A limit of {_up(larger.latency_ms)} ms or more would allow {larger.batch_size:g}."
-        )
-    if larger is not None and larger.excluded_by == "efficiency":
-        rows = {one["batch_size"]: one for one in curve.rows.to_pylist()}
-        reached = rows.get(larger.batch_size, {}).get("efficiency")
-        if reached is not None:
-            found.append(f"An epsilon below {reached:.4g} would allow {larger.batch_size:g}.")
-    if larger is not None and larger.excluded_by == "preemption":
-        found.append(
-            f"More KV memory (or an FP8 KV cache) would let {larger.batch_size:g} run without "
-            "preemptions."
-        )
-    if choice.binding_constraint == "measured_range":
-        grew = plateau.is_plateau_reached is False
-        still = ": throughput still grew at the largest" if grew else ", of which nothing is known"
-        found.append(f"Measuring larger batch sizes{still}.")
-    peak = row.get("kv_peak_pct")
-    if peak:
-        found.append(
-            f"Contexts {100 / peak:.2g} times as long would fill the KV pool at this batch size."
-            if peak < 100
-            else "Any longer context: the KV pool is full at this batch size."
-        )
-    if plateau.fit is not None:
-        found.append(
-            f"Other contexts: the {1e3 * plateau.fit.a_ms:.4g} us that a step takes per sequence "
-            "hold the reading of its KV cache, which grows with it."
-        )
-    return tuple(found)
-
-
-def _up(milliseconds: float) -> str:
-    """Return a limit with four digits, not rounded below what would meet it."""
-    digits = 3 - math.floor(math.log10(milliseconds))
-    return f"{math.ceil(milliseconds * 10**digits - 1e-9) / 10**digits:.{max(digits, 0)}f}"

@@ -94,7 +94,7 @@ def curve_of(runs: pa.Table, *, throughput: Literal["auto", "total", "output"] =
         "running_source": running_source.tolist(),
         "itl_ms": flagged.itl.itl_ms,
         "itl_source": [one or None for one in flagged.itl.source.tolist()],
-        **{name: joined.columns[name] for name in _LATENCIES},
+        **_latencies(joined, flagged),
         "throughput_tok_s": rate,
         "total_tok_s": joined.columns["total_tok_per_s"],
         "output_tok_s": joined.columns["output_tok_per_s"],
@@ -124,6 +124,15 @@ def curve_of(runs: pa.Table, *, throughput: Literal["auto", "total", "output"] =
             *flag_warnings(joined, flagged, running),
         ),
     )
+
+
+def _latencies(joined: Joined, flagged: Flagged) -> dict[str, NDArray[np.float64]]:
+    """Return the latencies that limits are for: TPOT in the place of an ITL that is of pieces."""
+    found = {name: joined.columns[name] for name in _LATENCIES}
+    pieces = flagged.itl.is_per_chunk
+    for one in ("mean", "median", "p99"):
+        found[f"{one}_itl_ms"] = np.where(pieces, found[f"{one}_tpot_ms"], found[f"{one}_itl_ms"])
+    return found
 
 
 def _usable(runs: pa.Table) -> tuple[pa.Table, BatchSizes, list[Warned]]:

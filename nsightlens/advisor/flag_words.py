@@ -59,7 +59,7 @@ def flag_warnings(
         "by_load": "No setting bound the batch at {at}: it is the mean number of requests in "
         "flight, or of those that ran where others waited.",
         "itl_per_chunk": "Mean ITL is {chunk} times mean TPOT at {at}: the client measured pieces "
-        "of several tokens, so that TPOT is used.",
+        "of several tokens, so that TPOT is used in its place, for limits too.",
         "prefill_interference": "Mean ITL is up to {median} times the median at {at}: steps that "
         "process prompts are a part of it. The mean is used, which throughput follows.",
         "speculative": "Speculative decoding at {at}: a step gives several tokens.",

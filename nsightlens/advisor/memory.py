@@ -104,7 +104,7 @@ def memory_advice(
         missing=_missing(pool),
         text="",
     )
-    return replace(advice, text=_text(advice, choice))
+    return replace(advice, text=_text(advice, choice, pool.pool_gib))
 
 
 def checked_margin(margin: float) -> float:
@@ -145,15 +145,20 @@ def _missing(pool: KvPool) -> tuple[str, ...]:
     return tuple(what for what, value in wanted.items() if value is None)
 
 
-def _text(advice: MemoryAdvice, choice: BatchChoice) -> str:
+def _text(advice: MemoryAdvice, choice: BatchChoice, own_gib: float | None) -> str:
     pool, peak, used = advice.kv_pool_gib, advice.kv_peak_pct, advice.kv_used_gib
     was, new = advice.gpu_memory_utilization_was, advice.gpu_memory_utilization
     back = advice.kv_given_back_gib
     if pool is None or peak is None or used is None or back is None:
         missing = _and(advice.missing)
         return f"What of the KV pool could be given back is not known without {missing}."
+    own = (
+        ""
+        if own_gib is None or abs(own_gib - pool) < 0.005
+        else (f" (the largest of the sweep; here {own_gib:.2f} GiB)")
+    )
     begin = (
-        f"At batch size {choice.batch_size:g} the KV pool of {pool:.2f} GiB is used to "
+        f"At batch size {choice.batch_size:g} the KV pool of {pool:.2f} GiB{own} is used to "
         f"{peak:.2f} % at its peak ({used:.2f} GiB), so {pool - used:.2f} GiB are never used"
     )
     blocks = advice.kv_blocks_needed

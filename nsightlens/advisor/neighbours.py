@@ -33,21 +33,22 @@ def neighbours_of(
     latency_ms
         [ms] The latency to compare, of every row. Shape (n,).
     batch_size, throughput, latency
-        Of the choice. Without a throughput there are no neighbours to compare with.
+        Of the choice; NaN where a throughput is not known.
     """
-    known = ~np.isnan(limits.throughput)
+    known = ~np.isnan(limits.throughput) | np.isnan(throughput)
     smaller = np.flatnonzero(known & (limits.batch < batch_size))
     larger = np.flatnonzero(known & (limits.batch > batch_size))
-    if np.isnan(throughput):
-        return None, None
 
     def one(place: int) -> Neighbour:
         other = None if np.isnan(latency_ms[place]) else float(latency_ms[place])
+        rate = float(limits.throughput[place])
         broken = limits.broken_by(place)
         return Neighbour(
             batch_size=float(limits.batch[place]),
-            throughput_tok_s=float(limits.throughput[place]),
-            throughput_change_pct=_change_pct(float(limits.throughput[place]), throughput),
+            throughput_tok_s=None if np.isnan(rate) else rate,
+            throughput_change_pct=None
+            if np.isnan(rate) or np.isnan(throughput)
+            else _change_pct(rate, throughput),
             latency_ms=other,
             latency_change_pct=None
             if other is None or not latency
@@ -87,10 +88,10 @@ def binding_of(
         return "measured_range", f"No batch size above {batch_size:g} was measured."
     place = int(np.flatnonzero(larger)[0])
     change = _change_pct(float(limits.throughput[place]), throughput)
-    compared = "as many" if change == 0 else f"{-change:.1f} % fewer"
+    compared = "as many as" if change == 0 else f"{-change:.1f} % fewer than"
     text = (
         f"No larger batch size that was measured is faster: the next, {limits.batch[place]:g}, "
-        f"gives {limits.throughput[place]:.1f} token/s, {compared} than {batch_size:g}."
+        f"gives {limits.throughput[place]:.1f} token/s, {compared} {batch_size:g}."
     )
     return "throughput", text
 
@@ -158,10 +159,11 @@ def _closest(limits: Constraints, others: NDArray[np.bool_]) -> str:
 
 def _all_preempted(limits: Constraints) -> str:
     least = f"{limits.batch.min():g}"
+    smaller = "" if limits.batch.min() <= 1 else "Measure smaller batch sizes, or "
+    remedy = f"{smaller}give the KV cache more memory."
     return (
         "Nothing is feasible: every run that was measured lost KV blocks to preemption or "
-        f"thrashed, from batch size {least} on. Measure smaller batch sizes, or give the KV cache "
-        "more memory."
+        f"thrashed, from batch size {least} on. {remedy[0].upper()}{remedy[1:]}"
     )
 
 

@@ -106,7 +106,7 @@ def with_fitted(curve: Curve, found: Plateau) -> Curve:
 
 
 class _Ends(NamedTuple):
-    """Rows that were not preempted and have a throughput, by rising batch size."""
+    """Rows that were not preempted, did not thrash and have a throughput, by rising batch size."""
 
     size: NDArray[np.float64]
     rate: NDArray[np.float64]
@@ -129,7 +129,9 @@ class _Ends(NamedTuple):
 def _ends(curve: Curve) -> _Ends:
     rate = numbers(curve.rows, "throughput_tok_s")
     preempted = numbers(curve.rows, "preemption_count") > 0
-    good = ~np.isnan(rate) & ~preempted
+    flags = [(one or "").split(",") for one in curve.rows["flags"].to_pylist()]
+    thrashes = np.array(["thrash" in one for one in flags], bool)
+    good = ~np.isnan(rate) & ~preempted & ~thrashes
     return _Ends(numbers(curve.rows, "batch_size")[good], rate[good])
 
 
@@ -143,7 +145,7 @@ def _is_flat(size: NDArray[np.float64], rate: NDArray[np.float64]) -> bool | Non
     steps = 2 if len(size) >= 5 else 1
     first = (rate[steps] - rate[0]) / (size[steps] - size[0])
     last = (rate[-1] - rate[-1 - steps]) / (size[-1] - size[-1 - steps])
-    return bool(last < FLAT * first)
+    return bool(last <= 0 or last < FLAT * first)
 
 
 def _warnings(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from nsightlens.advisor.constraints import plausible, plausible_value
 from nsightlens.advisor.run_columns import numbers
-from nsightlens.advisor.settings import server_command
+from nsightlens.advisor.settings import server_command, settings_kept
 
 if TYPE_CHECKING:
     from nsightlens.advisor.replica_rows import ReplicaCase
@@ -64,7 +64,7 @@ def comparisons(
         return ()
     column = case.throughput_column
     larger = curve_rows.filter(pa.array(numbers(curve_rows, "batch_size") > case.batch_size))
-    best = _fastest(singles, column)
+    best = _best_single(case, subject, singles)
     simply = _fastest(larger, "throughput_tok_s")
     is_same = best is not None and simply is not None and best[0]["run"] == simply[0]["run"]
     found = []
@@ -80,6 +80,16 @@ def comparisons(
     if other is not None:
         found.append(_against(case, subject, other, "the best measured of other batch sizes"))
     return tuple(found)
+
+
+def _best_single(case: ReplicaCase, subject: Row, singles: pa.Table) -> tuple[Row, float] | None:
+    """Return the fastest single server within the limits that beats the subject, else of all."""
+    met = [case.meets([row.get(slo.column) for slo in case.slos]) for row in singles.to_pylist()]
+    within = singles.filter(pa.array([one is True for one in met], pa.bool_()))
+    best = _fastest(within, case.throughput_column)
+    if best is not None and best[1] > subject["throughput_tok_s"]:
+        return best
+    return _fastest(singles, case.throughput_column)
 
 
 def _fastest(table: pa.Table, column: str) -> tuple[Row, float] | None:
@@ -166,15 +176,13 @@ def mps_commands(case: ReplicaCase, row: Row, chosen: pa.Table) -> tuple[str, ..
     def first(name: str) -> Any:
         return next((one for one in chosen[name].to_pylist() if one is not None), None)
 
-    parallel = plausible_value(first("tensor_parallel_size"))
-
     servers = server_command(
         first("engine"),
         first("model"),
         batch_size=int(case.batch_size),
         gpu_memory_utilization=case.pool.gpu_memory_utilization,
-        tensor_parallel_size=int(parallel) if parallel and parallel > 1 else None,
         replicas=count,
+        **settings_kept(chosen),
     ).splitlines()
     split = f"# Send the requests in turn to ports 8000 to {8000 + count - 1}."
     alone = "# Start one server after the other: each measures the free memory when it starts."

@@ -109,7 +109,7 @@ def replica_advice(
     pool = kv_pool_of(runs, choice, model)
     count = pc.fill_null(runs["replicas"], 1)
     several = runs.filter(pc.and_(pc.greater(count, 1), pc.less_equal(count, MOST_SERVERS)))
-    singles = runs.filter(pc.less_equal(count, 1))
+    singles = _without_thrash(runs.filter(pc.less_equal(count, 1)), curve)
     asked = tuple(slos) or choice.slos
     case = ReplicaCase(
         row=_plausible_row(choice.row, asked),
@@ -168,6 +168,20 @@ def _check(
         )
 
 
+def _without_thrash(runs: pa.Table, curve: Curve) -> pa.Table:
+    """Leave out runs whose server thrashed: they are nothing to compare with."""
+    pairs = zip(curve.rows["run"].to_pylist(), curve.rows["flags"].to_pylist(), strict=True)
+    thrashed = {
+        name
+        for run, flags in pairs
+        if run and "thrash" in (flags or "").split(",")
+        for name in run.split(" + ")
+    }
+    return runs.filter(
+        pa.array([name not in thrashed for name in runs["run"].to_pylist()], pa.bool_())
+    )
+
+
 def _plausible_row(row: Row, slos: Sequence[Slo]) -> Row:
     """Return the row of a choice without numbers that are beyond reason."""
     names = ("throughput_tok_s", "itl_ms", *(slo.column for slo in slos))
@@ -201,6 +215,9 @@ def _recommended(rows: Sequence[Row], case: ReplicaCase) -> Row:
 def _fastest(rows: Sequence[Row]) -> Row:
     """Return what to compare where one server is recommended: the fastest that fits."""
     fitting = [one for one in rows if one["fits"] and one["throughput_tok_s"] is not None]
+    # What was measured of several servers says more than any bound.
+    several = [one for one in fitting if one["origin"] == "measured" and one["replicas"] > 1]
+    fitting = several or fitting
     return max(fitting, key=lambda one: one["throughput_tok_s"], default=rows[0])
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.errors import AdviceError
 
-__all__ = ["memory_flag", "server_command", "share_of_each"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["memory_flag", "server_command", "settings_kept", "share_of_each"]
 
 _STEPS = 10_000
 """Shares of memory of one of several servers are rounded down to this part of one."""
@@ -23,6 +27,8 @@ class _Flags(NamedTuple):
     batched_tokens: str
     tensor_parallel: str
     context: str
+    quantization: str = ""
+    kv_cache_dtype: str = ""
 
 
 # As of vLLM 0.6 to 0.33, SGLang 0.4.6 and 0.5, and of TensorRT-LLM and llama.cpp at the time.
@@ -35,6 +41,8 @@ _VLLM = _Flags(
     "--max-num-batched-tokens",
     "--tensor-parallel-size",
     "--max-model-len",
+    "--quantization",
+    "--kv-cache-dtype",
 )
 _ENGINES = {
     "vllm": _VLLM,
@@ -45,6 +53,8 @@ _ENGINES = {
         "--chunked-prefill-size",
         "--tp-size",
         "--context-length",
+        "--quantization",
+        "--kv-cache-dtype",
     ),
     "tensorrt-llm": _Flags(
         "trtllm-serve {model}",
@@ -56,7 +66,35 @@ _ENGINES = {
     ),
     "llama.cpp": _Flags("llama-server -m {model}", "-np", "", "-b", "", ""),
 }
+_NAME = re.compile(r"[A-Za-z0-9_]{2,40}")
 _OTHER_NAMES = {"trtllm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "llama-cpp": "llama.cpp"}
+
+
+_DEFAULT_UTILIZATION = 0.9
+_USUAL = frozenset({"auto", "none", "float16", "bfloat16", "half", "fp16", "bf16", "unknown"})
+
+
+def settings_kept(runs: pa.Table) -> dict[str, Any]:
+    """Return the settings of a server that all its runs had and a new one needs too.
+
+    How the model is laid out and stored: without them the new server would be another one.
+
+    Parameters
+    ----------
+    runs
+        With the schema ``SERVING_RUNS``.
+    """
+    kept: dict[str, Any] = {}
+    for name in ("tensor_parallel_size", "max_model_len", "max_num_batched_tokens"):
+        values = {one for one in runs[name].to_pylist() if one}
+        least = 2 if name == "tensor_parallel_size" else 1
+        if len(values) == 1 and least <= min(values) < 1 << 31:
+            kept[name] = values.pop()
+    for name in ("quantization", "kv_cache_dtype"):
+        texts = {str(one) for one in runs[name].to_pylist() if one}
+        if len(texts) == 1 and _NAME.fullmatch(text := texts.pop()) and text.lower() not in _USUAL:
+            kept[name] = text
+    return kept
 
 
 def server_command(
@@ -68,6 +106,8 @@ def server_command(
     max_num_batched_tokens: int | None = None,
     tensor_parallel_size: int | None = None,
     max_model_len: int | None = None,
+    quantization: str | None = None,
+    kv_cache_dtype: str | None = None,
     replicas: int = 1,
     port: int = 8000,
 ) -> str:
@@ -83,13 +123,16 @@ def server_command(
     batch_size
         Most sequences at once, of each server.
     gpu_memory_utilization
-        [1] Part of the GPU's memory for all servers together; None for the engine's default.
+        [1] Part of the GPU's memory for all servers together; None for the engine's default, and
+        for several servers 0.9, which is that of vLLM.
     max_num_batched_tokens
         [token] Most tokens in a step; None for the engine's default.
     tensor_parallel_size
         GPUs that share each layer; None for the engine's default.
     max_model_len
         [token] Longest context; None for the model's.
+    quantization, kv_cache_dtype
+        As the engine names them; None for what the model says.
     replicas
         Servers that share the GPU: one line each, in the background, with ports from ``port`` on
         and equal shares of the memory, rounded down.
@@ -133,6 +176,8 @@ def server_command(
     flags = _ENGINES.get(name)
     if flags is None:
         return f"# {_one_line(name)}: serve with at most {batch_size} sequences at once"
+    if replicas > 1 and gpu_memory_utilization is None:
+        gpu_memory_utilization = _DEFAULT_UTILIZATION
     share = share_of_each(gpu_memory_utilization, replicas)
     words = [flags.start.format(model=shlex.quote(model or "MODEL"))]
     for flag, value in (
@@ -141,9 +186,11 @@ def server_command(
         (flags.batched_tokens, max_num_batched_tokens),
         (flags.tensor_parallel, tensor_parallel_size),
         (flags.context, max_model_len),
+        (flags.quantization, quantization),
+        (flags.kv_cache_dtype, kv_cache_dtype),
     ):
         if flag and value is not None:
-            words += [flag, str(value)]
+            words += [flag, shlex.quote(str(value))]
     one = " ".join(words)
     if replicas > 1:
         return "\n".join(f"{one} --port {port + i} &" for i in range(replicas))

@@ -26,7 +26,7 @@ __all__ = ["Setup", "choose_setup", "named_experts", "only", "setups_of"]
 KEYS = (
     "model", "engine", "engine_version", "device_name", "gpu_count", "tensor_parallel_size",
     "dtype", "quantization", "kv_cache_dtype", "workload", "speculative", "prefix_caching",
-    "scheduler_steps",
+    "scheduler_steps", "mixture_of_experts",
 )  # fmt: skip
 """Columns in which runs of one sweep must not differ; a row that lacks one goes with the others
 where they all agree."""

@@ -220,7 +220,7 @@ def _to_run(curve: Curve, plateau: Plateau, runs: pa.Table | None, *, predicted:
         context = f"{np.median(held):.0f}" if len(held) else context
     sizes = [one for one in curve.rows["batch_size"].to_pylist() if one]
     most = plateau.best_batch or max(sizes, default=0.0)
-    batches = f"1:{most:g}" if most >= 1 else "1:256"
+    batches = f"1:{most:g}" if most > 1 else "1:256"
     said = "A prediction is no evidence, and no" if predicted else "No"
     return (
         f"{said} profile says why throughput stops to grow. Run `nsightlens profile --model "

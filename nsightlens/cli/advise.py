@@ -137,7 +137,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--epsilon",
         action=Once,
         metavar="E",
-        type=positive_number,
+        type=not_negative,
         help="least efficiency T(B) / (B T(1)) of the rule throughput (default: 0.1)",
     )
     group.add_argument(

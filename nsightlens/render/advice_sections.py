@@ -108,7 +108,7 @@ def _replicas(advice: Advice) -> AdvicePart:
         if replicas.recommended > 1:
             commands = tuple(line for one in replicas.commands for line in one.splitlines())
     return AdvicePart(
-        "replicas", "replicas", "Several servers on the GPU", sentences, most=2, commands=commands
+        "replicas", "replicas", "Several servers on the GPU", sentences, most=4, commands=commands
     )
 
 

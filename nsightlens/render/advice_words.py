@@ -192,14 +192,22 @@ def neighbour_sentence(neighbour: Neighbour | None, choice: BatchChoice) -> str 
     if neighbour is None:
         return "None was measured."
     slo = choice.slos[0] if choice.slos else None
-    change = _change(neighbour.throughput_change_pct, "more", "less")
     parts = [
-        f"{change} throughput ({numbers.significant(neighbour.throughput_tok_s)} token/s)",
+        _throughput_change(neighbour),
         _latency_change(neighbour, latency_words(slo)),
     ]
     excluded = neighbour.excluded_by
     tail = "" if excluded is None else f"; not allowed: {_EXCLUDED.get(excluded, excluded)}"
     return f"{batch_words(neighbour.batch_size)}: {', '.join(parts)}{tail}."
+
+
+def _throughput_change(neighbour: Neighbour) -> str:
+    if neighbour.throughput_tok_s is None:
+        return "throughput not known"
+    value = f"{numbers.significant(neighbour.throughput_tok_s)} token/s"
+    if neighbour.throughput_change_pct is None:
+        return value
+    return f"{_change(neighbour.throughput_change_pct, 'more', 'less')} throughput ({value})"
 
 
 def _latency_change(neighbour: Neighbour, name: str) -> str:

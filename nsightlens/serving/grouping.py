@@ -24,6 +24,8 @@ __all__ = ["Group", "Located", "groups_of"]
 
 _SERVER_INDEX = re.compile(r"(?:server|replica|instance|worker)[_-]?(\d+)", re.IGNORECASE)
 _MATCHED = ("max_num_seqs", "max_concurrency", "static_batch_size", "replicas")
+_BATCHES = {"max_num_seqs", "static_batch_size"}
+"""What a name calls a batch size, as ``bs64``, may be the server's setting ``max_num_seqs``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +204,11 @@ def _matching(one: Located, candidates: list[Group]) -> list[Group] | None:
 
 def _says(group: Group, key: str, value: object) -> bool:
     result = group.results[0]
-    values = result.part.values
-    said = values.get(key, values.get(f"?{key}"))
-    if said is None:
-        hint = hints_of(result.relative).get(key)
-        said = hint.value if hint else None
-    return said is not None and said == value
+    values, hints = result.part.values, hints_of(result.relative)
+    said = [
+        values.get(name, values.get(f"?{name}", hints[name].value if name in hints else None))
+        for name in ([key, *sorted(_BATCHES - {key})] if key in _BATCHES else [key])
+    ]
+    if not any(said) and key in _BATCHES and result.relative.stem.isdecimal():
+        said = [int(result.relative.stem)]  # 64.json beside 64.log
+    return value in said

@@ -97,3 +97,19 @@ def test_results_of_servers_in_one_folder_are_one_run_of_replicas() -> None:
     assert len(groups) == 1
     assert len(groups[0].results) == 2
     assert len(groups[0].own) == 2
+
+
+def test_a_name_bs64_matches_a_log_that_prints_max_num_seqs() -> None:
+    results = [_at("r/bs8.json"), _at("r/bs64.json")]
+    logs = [_at("r/x.log", "server", max_num_seqs=64), _at("r/y.log", "server", max_num_seqs=8)]
+    groups, unused = groups_of([*results, *logs])
+    assert [_own(group) for group in groups] == [["r/y.log"], ["r/x.log"]]
+    assert unused == []
+
+
+def test_a_name_that_is_a_number_matches_a_log_that_prints_it() -> None:
+    results = [_at("r/8.json"), _at("r/64.json")]
+    logs = [_at("r/l/a.log", "server", max_num_seqs=64), _at("r/l/b.log", "server", max_num_seqs=8)]
+    groups, unused = groups_of([*results, *logs])
+    assert [_own(group) for group in groups] == [["r/l/b.log"], ["r/l/a.log"]]
+    assert unused == []
