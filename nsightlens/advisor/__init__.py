@@ -14,8 +14,8 @@
 - `nsightlens.advisor.what_if`, with ``what_if_*``, `questions`, `predictions`, `scaling` and
   `measured_law`: what was not measured.
 - `nsightlens.advisor.settings`: command lines.
-- `nsightlens.advisor.confidence`, `nsightlens.advisor.changes`, `nsightlens.advisor.mismatch`: how far
-  to trust it, what would change it, and what was given that may be of something else.
+- `nsightlens.advisor.confidence`, `nsightlens.advisor.changes`, `nsightlens.advisor.mismatch`: how
+  far to trust it, what would change it, and what was given that may be of something else.
 - `nsightlens.advisor.advice`: all of it, in turn.
 
 After "Mind the Memory Gap" (arXiv 2503.08311).

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +25,7 @@ from nsightlens.advisor.setups import choose_setup, named_experts, only, setups_
 from nsightlens.advisor.step_costs import step_costs
 from nsightlens.advisor.what_if import what_if
 from nsightlens.advisor.why import why as why_of
+from nsightlens.errors import AdviceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,6 +91,17 @@ class Wishes:
     replica_memory_gib: float = 0.3
     busy_share: float | None = None
     questions: tuple[Question, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("rule", ("throughput", "largest")),
+            ("throughput", ("auto", "total", "output")),
+            ("fit", ("relative", "milliseconds")),
+            ("over", ("running", "nominal")),
+        ):
+            value = getattr(self, name)
+            if value not in known:
+                raise AdviceError(f"{name} must be one of {', '.join(known)}, not {value!r:.40}.")
 
 
 def advise(
@@ -173,11 +185,9 @@ def advise(
         for one in wishes.questions
     )
     level, level_text = confidence_of(curve, plateau, choice)
-    notes = tuple(
-        Warned(note.key, note.text)
-        for note in serving.notes
-        if note.run == "" or note.run in set(setup.runs["run"].to_pylist())
-    )
+    profiled += _queueing(base, choice)
+    mine = {"", *setup.runs["run"].to_pylist()}
+    notes = tuple(Warned(note.key, note.text) for note in serving.notes if note.run in mine)
     return Advice(
         setup=setup.key,
         runs=setup.runs,
@@ -232,15 +242,16 @@ def _single_servers(setup: Setup) -> tuple[pa.Table, tuple[Warned, ...]]:
     runs = setup.runs
     alone = pc.less_equal(pc.fill_null(runs["replicas"], 1), 1)
     runs = runs.filter(alone)
-    chunked = np.array([bool(one) for one in runs["chunked_prefill"].to_pylist()], bool)
-    if not chunked.size or chunked.all() or not chunked.any():
+    known = runs["chunked_prefill"].drop_null().to_pylist()
+    if not known or all(known) or not any(known):
         return runs, ()
-    majority = chunked.mean() > 0.5
-    kept = runs.filter(pa.array(chunked == majority))
+    majority = 2 * sum(known) > len(known)
+    # Of which it is not known goes with the most.
+    kept = runs.filter(pc.equal(pc.fill_null(runs["chunked_prefill"], majority), majority))
     word = "without" if majority else "with"
     text = (
-        f"{runs.num_rows - kept.num_rows} runs {word} chunked prefill are another curve: they are "
-        "compared with, and not part of this one."
+        f"Runs {word} chunked prefill ({runs.num_rows - kept.num_rows}) are another curve: they "
+        "are compared with, and not part of this one."
     )
     return kept, (Warned("chunked_prefill_mixed", text),)
 
@@ -291,6 +302,20 @@ def _replicas(
         extra_gib=wishes.replica_memory_gib,
         model=model,
     )
+
+
+def _queueing(runs: pa.Table, choice: BatchChoice) -> tuple[Warned, ...]:
+    """Warn where the time to the first token that is limited is the queue of a benchmark."""
+    rates = runs["request_rate_per_s"].drop_null().to_pylist()
+    if not any(math.isinf(one) for one in rates) or all(
+        one.metric != "ttft" for one in choice.slos
+    ):
+        return ()
+    text = (
+        "All requests were sent at once: the time to the first token is the queue of the "
+        "benchmark, and says nothing of requests that come one by one."
+    )
+    return (Warned("ttft_is_queue", text),)
 
 
 def _command(setup: Setup, choice: BatchChoice, memory: MemoryAdvice | None) -> str | None:

@@ -6,7 +6,9 @@ Every number is None where it is not known. Sentences are whole and carry their 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from nsightlens.errors import AdviceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +66,17 @@ class Slo:
     limit_ms: float | None = None
     factor: float | None = None
     reference_batch: float = 32.0
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("metric", self.metric, get_args(Metric)),
+            ("statistic", self.statistic, get_args(Statistic)),
+        ):
+            if value not in known:
+                raise AdviceError(f"{what} must be one of {', '.join(known)}, not {value!r:.40}.")
+        for number in (self.limit_ms, self.factor):
+            if number is not None and not isinstance(number, (int, float)):
+                raise AdviceError(f"A limit must be a number, not {number!r:.40}.")
 
     @property
     def column(self) -> str:

@@ -201,7 +201,10 @@ def _limit(rows: pa.Table, slo: Slo) -> float:
     if not known.any():
         others = [one for one in _LATENCIES if not np.isnan(plausible(rows, one)).all()]
         there = f"There are {', '.join(others)}" if others else "There is no other latency either"
-        raise AdviceError(f"No run says {slo.column}, which was limited. {there}.")
+        raise AdviceError(
+            f"No run says {slo.column}, which was limited. {there}: limit one of these, by "
+            "--slo-tpot, --slo-on tpot or --statistic median."
+        )
     if slo.limit_ms is not None and slo.factor is not None:
         raise AdviceError(f"The limit of {slo.column} is given both in ms and as a multiple.")
     given = slo.factor if slo.limit_ms is None else slo.limit_ms

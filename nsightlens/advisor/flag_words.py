@@ -47,6 +47,8 @@ def flag_warnings(
         "quarter in fits.",
         "too_short": f"Shorter than {SHORTEST_S:g} s, or fewer than three requests for each "
         "running sequence, at {at} ({seconds}): these runs weigh half in fits.",
+        "repeats_differ": "Runs of one setting differ by a factor of up to {spread} at {at}: they "
+        "may be of different setups or machines. Their median is taken, and weighs half in fits.",
         "failed_requests": "Requests failed at {at} ({failed}).",
         "nominal_beyond_running": "More was asked for than ran at {at} ({ran} ran on average): "
         "fits are over what ran, and the setting could be lower.",
@@ -87,6 +89,7 @@ def flag_warnings(
             median=f"{np.nanmax(median[mask]):.2f}" if key == "prefill_interference" else "",
             tokens=_range(columns["mean_input_tokens"][mask]),
             mixed=_mixed(joined),
+            spread=f"{joined.spread.max():.3g}",
         )
         if key == "single_run" and mask.all():
             text = "Every batch size was measured once: how much runs differ is not known."

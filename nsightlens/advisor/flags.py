@@ -25,6 +25,7 @@ WEIGHTS = {
     "clock_limited": 0.25,
     "too_short": 0.5,
     "many_failed": 0.5,
+    "repeats_differ": 0.5,
 }
 """Factor on the weight in fits, by flag; flags that are not here are told and weigh nothing."""
 
@@ -42,6 +43,16 @@ paper's limited run had 1605 of 1980 MHz, 0.81."""
 
 MANY_FAILED = 0.05
 """[1] From this part of failed requests on, the load was another than the one asked for."""
+
+MOSTLY_FAILED = 0.2
+"""[1] From this part of failed requests on, what succeeded is a sample of its own: no weight."""
+
+MOST_SPREAD = 1.25
+"""Runs of one setting that differ by more than this factor are not of one setting: repeated runs of
+the paper differ by 1 to 2 %."""
+
+SINGLE_WEIGHT = 0.5
+"""Weight of a single run beside others that were repeated."""
 
 BEYOND_RUNNING = 1.5
 """A batch that was set this much above the mean that ran is a wish: at the paper's largest batch
@@ -125,9 +136,13 @@ def flag(
         "moe": columns["mixture_of_experts"] > 0,
         "long_input": ~is_static & (columns["mean_input_tokens"] >= LONG_INPUT_TOKENS),
         "mixed_settings": np.array([bool(one) for one in joined.mixed], bool),
+        "repeats_differ": joined.spread > MOST_SPREAD,
         "single_run": joined.run_count == 1,
     }
     weight = np.ones(len(size))
+    if (joined.run_count > 1).any():
+        weight[masks["single_run"]] *= SINGLE_WEIGHT
+    weight[failed > MOSTLY_FAILED * (failed + columns["completed_count"])] = 0.0
     for key, factor in WEIGHTS.items():
         weight[masks[key]] *= factor
     return Flagged({key: mask for key, mask in masks.items() if mask.any()}, weight, itl)

@@ -53,6 +53,8 @@ class Joined:
         Per batch size, settings in which its runs differ, in words; empty where in none.
     is_preempted_in_part
         Some of the runs were preempted, and others not.
+    spread
+        Largest over smallest throughput or latency of the runs that were joined. Shape (m,).
     """
 
     batch_size: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Joined:
     columns: dict[str, NDArray[np.float64]]
     mixed: list[str]
     is_preempted_in_part: NDArray[np.bool_]
+    spread: NDArray[np.float64]
 
 
 def join(runs: pa.Table, batch_size: NDArray[np.float64]) -> Joined:
@@ -85,6 +88,10 @@ def join(runs: pa.Table, batch_size: NDArray[np.float64]) -> Joined:
         columns[name] = _largest(_not_negative(runs, name), group, len(sizes))
     for name in _MOST:
         columns[name] = np.rint(_median(numbers(runs, name), group, len(sizes)) + 0.01)
+    # A repeat of which nothing is known may have been preempted: none is known only where all are.
+    unknown = np.bincount(group, np.isnan(numbers(runs, "preemption_count")), len(sizes)) > 0
+    counted = columns["preemption_count"]
+    columns["preemption_count"] = np.where(unknown & (counted == 0), np.nan, counted)
     preempted = (numbers(runs, "preemption_count") > 0).astype(np.float64)
     share = np.bincount(group, preempted, len(sizes)) / count
     return Joined(
@@ -95,6 +102,7 @@ def join(runs: pa.Table, batch_size: NDArray[np.float64]) -> Joined:
         columns=columns,
         mixed=_mixed(runs, group, len(sizes)),
         is_preempted_in_part=(share > 0) & (share < 1),
+        spread=np.fmax.reduce([_spread(runs, name, group, len(sizes)) for name in _SPREAD]),
     )
 
 
@@ -128,6 +136,17 @@ def _largest(
     np.maximum.at(result, group[known], values[known])
     result[np.isinf(result)] = np.nan
     return result
+
+
+_SPREAD = ("total_tok_per_s", "output_tok_per_s", "requests_per_s", "mean_itl_ms", "mean_tpot_ms")
+
+
+def _spread(runs: pa.Table, name: str, group: NDArray[np.intp], count: int) -> NDArray[np.float64]:
+    """Return the largest over the smallest of each group; 1 where nothing is known of it."""
+    values = positives(runs, name)
+    most, least = _largest(values, group, count), -_largest(-values, group, count)
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(most / least, nan=1.0)
 
 
 def _names(runs: pa.Table, group: NDArray[np.intp], count: NDArray[np.intp]) -> list[str]:

@@ -43,10 +43,19 @@ def replica_text(
             f"{case.bound(replicas_max or 1):.2f}x"
         )
     if best["replicas"] > 1:
-        how = "measured" if best["origin"] == "measured" else "at most"
-        itl = "" if best["itl_ms"] is None else f" and an ITL of about {best['itl_ms']:.4g} ms"
-        text += f". {servers_words(best)} are recommended: {how} "
-        return f"{text}{best['gain']:.2f}x{itl}."
+        is_measured = best["origin"] == "measured"
+        itl = ""
+        if best["itl_ms"] is not None:
+            itl = f" and an ITL of {'' if is_measured else 'at least '}{best['itl_ms']:.4g} ms"
+        if is_measured:
+            return f"{text}. {servers_words(best)} are recommended: {best['gain']:.2f}x{itl}."
+        return (
+            f"{text}. {servers_words(best)} are worth measuring: at most {best['gain']:.2f}x{itl}, "
+            "which is within the limit only as far as the gain is reached."
+            if case.slos
+            else f"{text}. {servers_words(best)} are worth measuring: at most "
+            f"{best['gain']:.2f}x{itl}."
+        )
     beyond = [
         one for one in rows if one["replicas"] > 1 and one["fits"] and one["meets_slo"] is False
     ]
@@ -55,11 +64,18 @@ def replica_text(
         word = "had" if first["origin"] == "measured" else "would have"
         itl = "too high a latency"
         if first["itl_ms"] is not None:
-            itl = f"an ITL of about {first['itl_ms']:.4g} ms"
+            least = "" if first["origin"] == "measured" else "at least "
+            itl = f"an ITL of {least}{first['itl_ms']:.4g} ms"
         text += f". {servers_words(first)} {word} {itl}, and exceed the limit ({_limits(case)}): "
         text += "one is recommended"
     elif several:
-        text += ". One is recommended: no gain is known"
+        text += ". One is recommended: "
+        is_ttft = any(slo.metric == "ttft" for slo in case.slos)
+        text += (
+            "what the time to the first token of several would be is not known"
+            if is_ttft and case.busy_share is not None
+            else "no gain is known"
+        )
     return f"{text}."
 
 

@@ -96,6 +96,9 @@ def _fastest(table: pa.Table, column: str) -> tuple[Row, float] | None:
     """Return the fastest row that was not preempted, and its throughput [token/s]."""
     values = plausible(table, column)
     values[numbers(table, "preemption_count") > 0] = np.nan
+    if "flags" in table.column_names:
+        flags = [(one or "").split(",") for one in table["flags"].to_pylist()]
+        values[np.array(["thrash" in one for one in flags], bool)] = np.nan
     if np.isnan(values).all():
         return None
     place = int(np.nanargmax(values))
@@ -186,6 +189,7 @@ def mps_commands(case: ReplicaCase, row: Row, chosen: pa.Table) -> tuple[str, ..
     ).splitlines()
     split = f"# Send the requests in turn to ports 8000 to {8000 + count - 1}."
     alone = "# Start one server after the other: each measures the free memory when it starts."
+    alone = f"# Instead of one server, {count}. {alone.removeprefix('# ')}"
     if row["mps"] is False:
         return (alone, *servers, split)
     stop = "# Afterwards stop the servers, and then MPS:"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.advisor.answers import ReplicaAdvice
+from nsightlens.advisor.busy import batches_of
 from nsightlens.advisor.constraints import limits_of, plausible_value
 from nsightlens.advisor.kv_pool import kv_pool_of, runs_of_choice
 from nsightlens.advisor.memory import checked_margin
@@ -189,7 +190,7 @@ def _plausible_row(row: Row, slos: Sequence[Slo]) -> Row:
 
 
 def _has_batch(runs: pa.Table, batch_size: float) -> Any:
-    return pc.equal(pc.fill_null(runs["max_num_seqs"], -1), pa.scalar(int(batch_size), pa.int64()))
+    return pa.array(batches_of(runs) == batch_size, pa.bool_())
 
 
 def _recommended(rows: Sequence[Row], case: ReplicaCase) -> Row:

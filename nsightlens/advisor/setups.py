@@ -31,7 +31,14 @@ KEYS = (
 """Columns in which runs of one sweep must not differ; a row that lacks one goes with the others
 where they all agree."""
 
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_DIGITS = re.compile(r"([A-Za-z]*)(\d+(?:\.\d+)?)")
+_COUNTERS = frozenset(
+    {"", "b", "bs", "batch", "c", "conc", "concurrency", "exp", "in", "isl", "iter", "k", "line",
+     "mns", "n", "no", "osl", "out", "qps", "r", "rep", "repeat", "row", "run", "seed", "seqs",
+     "stage", "trial", "try", "v", "x"}
+)  # fmt: skip
+"""Words before a number in a name that count loads or repeats; others, as in ``fp8``, are of the
+setup."""
 
 LENGTH_RATIO = 1.5
 """Runs whose mean lengths differ by more than this factor are of different work."""
@@ -90,11 +97,11 @@ def only(runs: pa.Table, conditions: Mapping[str, str]) -> pa.Table:
                 f"{column} is no column of the runs: it must be one of {', '.join(KEYS)}, or "
                 "another column of docs/reference/tables.md."
             )
-        texts = ["" if one is None else _shown(one) for one in runs[column].to_pylist()]
+        texts = ["unknown" if one is None else _shown(one) for one in runs[column].to_pylist()]
         fits = matcher_of([wanted])
         kept = runs.filter(pa.array([fits(text) for text in texts], pa.bool_()))
         if not kept.num_rows:
-            there = sorted({text for text in texts if text}) or ["nothing"]
+            there = sorted(set(texts))
             raise AdviceError(f"no run has {column}={wanted}: there is {', '.join(there[:8])}.")
         runs = kept
     return runs
@@ -160,7 +167,7 @@ def _by_name(runs: pa.Table) -> list[tuple[dict[str, str], pa.Table]]:
         With one part and an empty key where no two such runs are there. The key's pattern can be
         given to `only` as it is.
     """
-    words = [_DIGITS.sub("*", name) for name in runs["run"].to_pylist()]
+    words = [_DIGITS.sub(_counted, name) for name in runs["run"].to_pylist()]
     loads = list(zip(*(runs[name].to_pylist() for name in _LOAD), strict=True))
     names_of: dict[Any, set[str]] = {}
     for load, name in zip(loads, words, strict=True):
@@ -171,6 +178,11 @@ def _by_name(runs: pa.Table) -> list[tuple[dict[str, str], pa.Table]]:
         ({"run": name}, runs.filter(pa.array([one == name for one in words], pa.bool_())))
         for name in dict.fromkeys(words)
     ]
+
+
+def _counted(match: re.Match[str]) -> str:
+    """Return a number of a name as ``*`` where it counts something."""
+    return f"{match[1]}*" if match[1].lower() in _COUNTERS else match[0]
 
 
 def _has_speed(runs: pa.Table) -> NDArray[np.bool_]:
@@ -237,18 +249,31 @@ def _models(runs: pa.Table) -> list[str | None]:
 
 
 def _filled(runs: pa.Table) -> dict[str, list[Any]]:
-    """Return the key columns; a missing one is that of all others of its model, if they agree."""
+    """Return the key columns; a missing one is that of all others of its model, if they agree.
+
+    Not where the run's own log or table would have said it: there, nothing is the default of the
+    engine, and no quantization is not that of the runs beside it.
+    """
     models = _models(runs)
     filled: dict[str, list[Any]] = {"model": models}
+    logged = pc.is_valid(runs["engine_version"]).to_numpy()  # which every log says
+    sources = [name.rpartition(": ")[0] for name in runs["run"].to_pylist()]
     for name in KEYS[1:]:
         values = runs[name].to_pylist()
         there: dict[Any, set[Any]] = {}
         for model, value in zip(models, values, strict=True):
             if value is not None:
                 there.setdefault(model, set()).add(value)
+        pairs = zip(sources, values, strict=True)
+        said = {source for source, value in pairs if source and value is not None}
         filled[name] = [
-            next(iter(there[model])) if value is None and len(there.get(model, ())) == 1 else value
-            for model, value in zip(models, values, strict=True)
+            next(iter(there[model]))
+            if value is None
+            and len(there.get(model, ())) == 1
+            and not has_log
+            and source not in said
+            else value
+            for model, value, has_log, source in zip(models, values, logged, sources, strict=True)
         ]
     return filled
 

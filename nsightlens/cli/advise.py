@@ -265,8 +265,10 @@ def not_negative(text: str) -> float:
 
 
 def percentage(text: str) -> float:
-    """Return a percentage above 0."""
+    """Return a percentage from 1 to 100."""
     number = positive_number(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is below 1 %: 60 stands for 60 %")
     if number > 100:
         raise argparse.ArgumentTypeError(f"{text!r:.40} is no percentage")
     return number

@@ -9,7 +9,7 @@ import numpy as np
 from nsightlens.serving.clients import WORK, clients_together
 from nsightlens.serving.path_hints import hints_of
 from nsightlens.serving.run import SETTINGS, Origin, Run
-from nsightlens.serving.windows import of_gpu_samples, of_server_samples
+from nsightlens.serving.windows import of_gpu_samples, of_server_samples, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,14 +92,17 @@ def _samples(
                 )
             continue
         had = "mean_running" in run.values
-        _put(run, of_server_samples(samples, duration), located)
+        _put(run, of_server_samples(samples, duration, by_time=kind == "server"), located)
         if not had and "mean_running" in run.values:
             source = "samples" if kind == "samples" else "log"
             run.put("running_source", source, run.origins["mean_running"])
     located = [one for one in gpus if one.part.samples]
     gpu_samples = [one.part.samples for one in located if one.part.samples]
     if gpu_samples:
-        _put(run, of_gpu_samples(gpu_samples, duration), located)
+        found = of_gpu_samples(gpu_samples, duration)
+        if any("sm_clock_max_mhz" in one.part.values for one in gpus):
+            found.pop("sm_clock_max_mhz", None)  # what the device allows says more
+        _put(run, found, located)
 
 
 def _several_servers(run: Run, servers: Sequence[Located], indexes: set[str]) -> None:
@@ -126,17 +129,14 @@ def _several_servers(run: Run, servers: Sequence[Located], indexes: set[str]) ->
 
 
 def _names(run: Run, located: Sequence[Located]) -> None:
-    """Fill gaps from the names of files and folders; say where they contradict what is there."""
+    """Fill gaps from the names of files and folders; settings that contradict them are told of."""
     for one in located[:1]:
         for column, hint in hints_of(one.relative).items():
             origin = Origin(one.part.path, f"name {hint.name!r}", "name", "by the name")
-            is_batch = column == "static_batch_size"
-            if is_batch and {"max_num_seqs", "max_concurrency"} & set(run.values):
-                continue
-            if column == "static_batch_size":
-                run.put("max_num_seqs", hint.value, origin)
-            else:
+            if column != "static_batch_size":
                 run.put(column, hint.value, origin)
+            elif not {"max_num_seqs", "max_concurrency", column} & set(run.values):
+                run.put("max_num_seqs", hint.value, origin)
 
 
 def _from_the_log_alone(run: Run, servers: Sequence[Located]) -> None:
@@ -151,10 +151,16 @@ def _from_the_log_alone(run: Run, servers: Sequence[Located]) -> None:
             continue
         count = int(busy.sum())
         origin = Origin(
-            one.part.path, one.part.where, one.part.format, f"mean of {count} busy lines of the log"
+            one.part.path,
+            one.part.where,
+            one.part.format,
+            f"mean over the time of {count} busy lines of the log",
         )
-        run.put("output_tok_per_s", float(rate[busy].mean()), origin)
-        latency = 1e3 * float(running[busy].sum() / rate[busy].sum())
+        seconds = seconds_of(samples)[busy]
+        seconds = seconds if seconds.sum() > 0 else np.ones(count)
+        tokens = rate[busy] * seconds
+        run.put("output_tok_per_s", float(tokens.sum() / seconds.sum()), origin)
+        latency = 1e3 * float((running[busy] * seconds).sum() / tokens.sum())
         words = f"running sequences over generated tokens per second, {count} busy lines"
         run.put("mean_tpot_ms", latency, origin._replace(derived=words))
         run.note(

@@ -72,15 +72,17 @@ def clients_together(run: Run, parts: Sequence[Part]) -> None:
             put(name, total / max(durations), f"{count} clients, over the longest duration")
         elif numbers := each(name):
             put(name, sum(numbers), f"sum of {count} clients")
-    weights = each("completed_count") or [1.0] * count
+    requests = each("completed_count") or [1.0] * count
+    tokens = each("output_token_count") or requests
     for latency in _LATENCIES:
+        weights = tokens if latency == "itl" else requests  # ITL weighs gaps, the others requests
         for statistic in ("mean", "median"):
             name = f"{statistic}_{latency}_ms"
             numbers = each(name)
             if numbers:
                 mean = sum(w * x for w, x in zip(weights, numbers, strict=True)) / sum(weights)
                 about = "" if statistic == "mean" else ", which is about the median of all"
-                put(name, mean, f"mean of {count} clients by their requests{about}")
+                put(name, mean, f"mean of {count} clients, weighted{about}")
         numbers = each(f"p99_{latency}_ms")
         if numbers:
             put(f"p99_{latency}_ms", max(numbers), f"largest of {count} clients")

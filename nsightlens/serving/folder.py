@@ -19,7 +19,7 @@ PROFILE_SUFFIXES = (".ncu-rep", ".nsys-rep", ".sqlite", ".qdstrm", ".ncu-repz")
 
 _SKIPPED = (
     ".png", ".svg", ".pdf", ".jpg", ".html", ".py", ".sh", ".ipynb", ".md5", ".lock", ".so", ".bin",
-    ".safetensors", ".pt", ".gz", ".zip", ".tar", ".xz", ".zst",
+    ".safetensors", ".pt",
 )  # fmt: skip
 MOST_FILES = 200_000
 

@@ -62,8 +62,8 @@ def format_of(file: OpenedFile) -> Format | None:
 
 _LIKELY = {
     ".csv": ("nvidia-smi", "nvidia-smi-dmon", "prometheus-csv", "aiperf-server-metrics"),
-    ".log": ("server-log",),
-    ".txt": ("server-log",),
+    ".log": ("trtllm-bench-console", "llama-batched-bench", "llama-bench", "server-log"),
+    ".txt": ("trtllm-bench-console", "llama-batched-bench", "llama-bench", "server-log"),
     ".json": ("vllm-bench",),
     ".jsonl": ("vllm-bench", "sglang-bench"),
 }

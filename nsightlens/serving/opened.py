@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,13 @@ class OpenedFile:
         self.name = self.path.name
         """File name without folders."""
         try:
-            self.byte_count = self.path.stat().st_size
+            status = self.path.stat()
             with self.path.open("rb") as file:
-                self._head = file.read(_HEAD_BYTES)
+                # A pipe has no size, and can be read once.
+                is_file = stat.S_ISREG(status.st_mode)
+                self._head = file.read(_HEAD_BYTES if is_file else LARGEST_BYTES + 1)
+            self.byte_count = status.st_size if is_file else len(self._head)
+            self._is_whole = len(self._head) >= self.byte_count
         except OSError as error:
             reason = error.strerror or str(error)
             raise ReportNotFoundError(f"{self.shown}: cannot be read: {reason}.") from None
@@ -57,7 +62,7 @@ class OpenedFile:
     @cached_property
     def data(self) -> bytes:
         """All bytes."""
-        if len(self._head) < _HEAD_BYTES:
+        if self._is_whole:
             return self._head
         try:
             return self.path.read_bytes()
@@ -68,7 +73,7 @@ class OpenedFile:
     @cached_property
     def head(self) -> str:
         """Text of the first 64 KiB; what is no text is replaced."""
-        return _decoded(self._head)
+        return _decoded(self._head[:_HEAD_BYTES])
 
     @cached_property
     def text(self) -> str:
@@ -114,7 +119,7 @@ class OpenedFile:
     @cached_property
     def _lines(self) -> tuple[tuple[tuple[int, dict[str, Any]], ...], tuple[int, ...]]:
         good, bad = [], []
-        for number, line in enumerate(self.text.lstrip("\ufeff").splitlines(), 1):
+        for number, line in enumerate(self.text.lstrip("\ufeff").split("\n"), 1):
             if not line.strip():
                 continue
             try:

@@ -7,6 +7,7 @@ that it came from a name.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ _COMPILED_FLAGS = {
 MOST = 1_000_000
 
 
+@lru_cache(maxsize=1 << 16)
 def hints_of(path: PurePath) -> dict[str, Hint]:
     """Return what the names of a path say, the nearest name first.
 

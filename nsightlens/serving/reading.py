@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nsightlens.serving.folder import Found
+    from nsightlens.serving.part import Format, Part
 
     Progress = Callable[[str, int, int], None]
 
@@ -23,6 +24,7 @@ MANY = 1500
 """[file] What is read in about the time that processes take to start and to be asked."""
 _AT_ONCE = 100
 _MOST_PROCESSES = 8
+_COMPRESSED = (".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".tgz", ".7z")
 
 
 class FileRow(NamedTuple):
@@ -95,12 +97,14 @@ def _read(file: Found, *, is_only: bool) -> ReadFile:
     kind = None
     try:
         opened = OpenedFile(file.path, file.shown)
+        if file.path.suffix.lower() in _COMPRESSED:
+            raise ServingFileError(file.shown, "is compressed", "Unpack it first.")
         kind = format_of(opened)
         if kind is None:
             if file.is_named:
                 raise _unknown(opened)
             return ReadFile([], FileRow(file.shown, None, "unknown", None))
-        parts = kind.read(opened)
+        parts = _parts(kind, opened)
     except (ServingFileError, ReportNotFoundError, MissingExtraError) as error:
         if file.is_named and is_only:
             raise
@@ -108,6 +112,20 @@ def _read(file: Found, *, is_only: bool) -> ReadFile:
         return ReadFile([], FileRow(file.shown, kind.name if kind else None, "refused", reason))
     row = FileRow(file.shown, kind.name, "read", None)
     return ReadFile([Located(one, file.relative) for one in parts], row)
+
+
+def _parts(kind: Format, file: OpenedFile) -> list[Part]:
+    try:
+        return kind.read(file)
+    except (ServingFileError, ReportNotFoundError, MissingExtraError):
+        raise
+    except (ValueError, OverflowError, RecursionError) as error:
+        # A number of thousands of digits, or nesting without end: no reader looks for each.
+        raise ServingFileError(
+            file.shown,
+            f"holds what cannot be understood: {str(error).splitlines()[0][:120]}",
+            "Write it again, or leave it out.",
+        ) from error
 
 
 def _unknown(file: OpenedFile) -> ServingFileError:

@@ -166,6 +166,7 @@ def _runs(groups: Iterable[Group], *, several: bool) -> list[Run]:
     """Return the runs, named by their paths below what was given; with it, where it is several."""
     runs: list[Run] = []
     paths: list[Path] = []
+    shown: list[str] = []
     names: dict[str, int] = {}
     for group in groups:
         first = (group.results or group.own or group.shared)[0]
@@ -179,12 +180,13 @@ def _runs(groups: Iterable[Group], *, several: bool) -> list[Run]:
         if run is not None:
             runs.append(run)
             paths.append(first.relative)
-    _name_batches(runs, paths)
+            shown.append(first.part.path)
+    _name_batches(runs, paths, shown)
     order = sorted(range(len(runs)), key=lambda index: natural_key(runs[index].name))
     return [runs[index] for index in order]
 
 
-def _name_batches(runs: list[Run], paths: list[Path]) -> None:
+def _name_batches(runs: list[Run], paths: list[Path], shown: list[str]) -> None:
     """Give runs without a batch size the one number in which their names differ."""
     without = [
         index
@@ -196,7 +198,7 @@ def _name_batches(runs: list[Run], paths: list[Path]) -> None:
         if number is None:
             continue
         run = runs[index]
-        origin = Origin(str(paths[index]), f"name {number[1]!r}", "name", "by the name")
+        origin = Origin(shown[index], f"name {number[1]!r}", "name", "by the name")
         run.put("max_num_seqs", number[0], origin)
         run.note(
             "batch_by_name",

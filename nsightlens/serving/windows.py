@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nsightlens.serving.part import Samples
 
-__all__ = ["Found", "of_gpu_samples", "of_server_samples"]
+__all__ = ["Found", "of_gpu_samples", "of_server_samples", "seconds_of"]
 
 CLOCK_LIMITED_SHARE = 0.05
 """A run is clock-limited where more than this share of its samples says so."""
@@ -51,9 +51,26 @@ def _window(samples: Samples, duration_s: float | None) -> tuple[NDArray[Any], s
     return np.ones(time.size, bool), "of all"
 
 
-def _mean(values: NDArray[Any]) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else None
+def _mean(values: NDArray[Any], weight: NDArray[Any] | None = None) -> float | None:
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    weights = None if weight is None or not (weight[known] > 0).any() else weight[known]
+    return float(np.average(values[known], weights=weights))
+
+
+def seconds_of(samples: Samples) -> NDArray[Any]:
+    """Return how long each sample stands: until the next one [s]; the last, as long as is usual.
+
+    Engines print a line every so many steps, and steps of small batches are short: a mean of lines
+    would count them too often. Shape (n,).
+    """
+    if samples.time_s.size < 2:
+        return np.ones(samples.time_s.size)
+    steps = np.diff(samples.time_s)
+    usual = float(np.median(steps))
+    # After a pause nothing ran: an idle server prints nothing.
+    return np.append(np.minimum(steps, 5 * usual) if usual > 0 else steps, usual)
 
 
 def _peak(values: NDArray[Any]) -> float | None:
@@ -71,7 +88,9 @@ def _growth(values: NDArray[Any]) -> tuple[float, bool] | None:
     return float(np.where(fell, known[1:], steps).sum()), bool(fell.any())
 
 
-def of_server_samples(servers: Sequence[Samples], duration_s: float | None) -> dict[str, Found]:
+def of_server_samples(
+    servers: Sequence[Samples], duration_s: float | None, *, by_time: bool = False
+) -> dict[str, Found]:
     """Return the columns of ``serving_runs`` that samples of one run's servers give.
 
     Parameters
@@ -80,7 +99,11 @@ def of_server_samples(servers: Sequence[Samples], duration_s: float | None) -> d
         One per server that ran at once: running sequences are summed, of peaks the largest counts.
     duration_s
         [s] Of the run; None where it is not known.
+    by_time
+        Samples stand for the time until the next one, as lines of a log do; else all count alike,
+        as samples of one interval do.
     """
+    weights = [seconds_of(one) if by_time else None for one in servers]
     windows = [_window(one, duration_s) for one in servers]
     found: dict[str, Found] = {}
 
@@ -90,6 +113,10 @@ def of_server_samples(servers: Sequence[Samples], duration_s: float | None) -> d
             for one, (mask, words) in zip(servers, windows, strict=True)
             if name in one.columns
         ]
+
+    def _of(weights: list[NDArray[Any] | None], name: str) -> list[NDArray[Any] | None]:
+        pairs = zip(servers, weights, strict=True)
+        return [weight for one, weight in pairs if name in one.columns]
 
     def put(column: str, numbers: list[float | None], words: str, *, total: bool) -> None:
         known = [one for one in numbers if one is not None]
@@ -104,8 +131,12 @@ def of_server_samples(servers: Sequence[Samples], duration_s: float | None) -> d
         if rows:
             _, mask, words = rows[0]
             count = int(mask.sum())
-            means = [_mean(values[m]) for values, m, _ in rows]
-            put(column, means, f"mean of {count} samples {words}", total=True)
+            means = [
+                _mean(values[m], None if weight is None else weight[m])
+                for (values, m, _), weight in zip(rows, _of(weights, name), strict=True)
+            ]
+            how = "mean over time" if by_time else "mean"
+            put(column, means, f"{how} of {count} samples {words}", total=True)
     rows = each("running")
     put("mean_running_whole", [_mean(v) for v, _, _ in rows], "mean of all samples", total=True)
     put("max_running", [_peak(v) for v, _, _ in rows], "largest sample", total=True)

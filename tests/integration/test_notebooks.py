@@ -51,4 +51,8 @@ def test_the_argument_does_not_hold_for_grouped_queries_and_a_short_context(argu
 
 
 def test_a_limit_that_nothing_meets_is_said(argument: Path) -> None:
-    assert "no batch size is within" in _printed(argument, "SLO_FACTOR = 0.01")
+    assert "no batch size that fits is within" in _printed(argument, "SLO_FACTOR = 0.01")
+
+
+def test_an_8_bit_cache_doubles_the_intensity(argument: Path) -> None:
+    assert "attention of opt-1.3b: 2 FLOP/B" in _printed(argument, 'KV_DTYPE = "fp8"')

@@ -15,7 +15,7 @@ from nsightlens.serving.part import Note, Part
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TOLERANCE", "ClientRun", "disagree", "model_name"]
+__all__ = ["TOLERANCE", "ClientRun", "disagree"]
 
 TOLERANCE = 0.05
 """Part by which numbers that should be equal may differ."""
@@ -171,20 +171,3 @@ def _problem(value: Any) -> str | None:
 def disagree(one: float, other: float, tolerance: float = TOLERANCE) -> bool:
     """Return whether two numbers that should be equal differ by more than a part of the larger."""
     return abs(one - other) > tolerance * max(abs(one), abs(other))
-
-
-def model_name(text: str | None) -> str | None:
-    """Return the name of a model without the folders it lies in.
-
-    Examples
-    --------
-    >>> model_name("meta-llama/Llama-3.1-8B")
-    'Llama-3.1-8B'
-    >>> model_name("/hub/models--facebook--opt-1.3b/snapshots/8c7b1/")
-    'opt-1.3b'
-    """
-    names = [name for name in (text or "").replace("\\", "/").split("/") if name.strip()]
-    cached = [name for name in names if name.startswith("models--")]
-    if cached:
-        return cached[-1].rpartition("--")[2] or None
-    return names[-1].strip() if names else None

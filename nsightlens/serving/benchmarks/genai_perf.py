@@ -127,7 +127,8 @@ def _take_errors(run: Collected, top: dict[str, Any]) -> None:
     summary = top.get("error_summary")
     if failed is None and isinstance(summary, list):
         counts = [number_of(at(one, "count")) for one in summary]
-        failed = sum(one or 0.0 for one in counts)
+        known = [one for one in counts if one is not None]
+        failed = sum(known) if len(known) == len(counts) else None
     if run.count("failed_count", failed, where="error_request_count", zero=True):
         run.note("failed_requests", f"{run.values['failed_count']} requests failed.")
     if "completed_count" in run.values and "failed_count" in run.values:
@@ -171,10 +172,11 @@ def _cell(cell: str) -> str | None:
 
 def _name_and_unit(text: str) -> tuple[str, str | None]:
     """Take ``Time To First Token (ms)`` apart."""
-    match = re.fullmatch(r"\s*([^()]*?)\s*(?:\(([^()]*)\))?\s*", text)
-    if match is None:
+    name, bracket, rest = text.strip().partition("(")
+    unit, closed, after = rest.partition(")")
+    if (bracket and not closed) or after.strip() or ")" in name or "(" in unit:
         return text, None
-    return match[1].lower().replace(" ", "_"), match[2]
+    return name.strip().lower().replace(" ", "_"), unit if bracket else None
 
 
 def _claims_raw(file: OpenedFile) -> bool:

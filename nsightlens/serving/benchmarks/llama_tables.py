@@ -15,7 +15,7 @@ _BATCHED = {
     "T_TG s": "t_tg", "S_TG t/s": "speed_tg", "T s": "t", "S t/s": "speed",
 }  # fmt: skip
 _BATCHED_HEAD = re.compile(r"^\|\s*PP\s*\|\s*TG\s*\|\s*B\s*\|", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}\s+(\S.*?)\s*#*$")
+_HEADING = re.compile(r"^#{1,6}\s+(\S[^#]{0,200})")
 _NAME = re.compile(r"general\.name\s+(?:str\s+)?=\s*(\S.*)$")
 _SHARED = re.compile(r"is_pp_shared\s*=\s*(\d)")
 _TEST = re.compile(r"^(?:(pp)(\d+))?\+?(?:(tg)(\d+))?(?:\s*@\s*d(\d+))?$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,8 @@ def model_name(raw: object) -> str | None:
     --------
     >>> model_name(["meta-llama/Llama-3.1-8B"]), model_name(r"C:\models\a.gguf"), model_name(3)
     ('Llama-3.1-8B', 'a', None)
+    >>> model_name("/hub/models--facebook--opt-1.3b/snapshots/8c7b1/")
+    'opt-1.3b'
     """
     if isinstance(raw, list) and len(raw) == 1:
         raw = raw[0]
@@ -62,7 +65,9 @@ def model_name(raw: object) -> str | None:
         raw = raw.get("name")
     if not isinstance(raw, str):
         return None
-    name = re.split(r"[/\\]", raw.strip().rstrip("/\\"))[-1]
+    names = [name for name in re.split(r"[/\\]", raw.strip()) if name.strip()]
+    cached = [name for name in names if name.startswith("models--")]  # the hub's cache
+    name = cached[-1].rpartition("--")[2] if cached else names[-1].strip() if names else ""
     return name.removesuffix(".gguf") or None
 
 
@@ -127,7 +132,7 @@ def csv_rows(file: OpenedFile) -> list[list[str]]:
         A cell is too long, or a line holds a NUL byte: it is no table.
     """
     try:
-        return list(csv.reader(file.text.lstrip("\ufeff").splitlines()))
+        return list(csv.reader(io.StringIO(file.text.lstrip("\ufeff"), newline="")))
     except csv.Error as error:
         raise ServingFileError(
             file.shown, f"is no table: {error}", "Copy it again, or run the benchmark again."

@@ -15,8 +15,9 @@ from nsightlens.serving.benchmarks.client_counts import (
 )
 from nsightlens.serving.benchmarks.client_latency import take_latencies
 from nsightlens.serving.benchmarks.client_parts import parts_of
-from nsightlens.serving.benchmarks.client_run import ClientRun, disagree, model_name
+from nsightlens.serving.benchmarks.client_run import ClientRun, disagree
 from nsightlens.serving.benchmarks.json_objects import objects_of
+from nsightlens.serving.benchmarks.named import model_name
 from nsightlens.serving.benchmarks.sglang_server_info import has_speculation, take_server_info
 from nsightlens.serving.part import Format
 

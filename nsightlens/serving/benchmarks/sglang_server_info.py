@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nsightlens.serving.benchmarks.client_run import ClientRun, model_name
+from nsightlens.serving.benchmarks.client_run import ClientRun
+from nsightlens.serving.benchmarks.named import model_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,9 @@ from nsightlens.serving.benchmarks.client_counts import (
 )
 from nsightlens.serving.benchmarks.client_latency import take_latencies
 from nsightlens.serving.benchmarks.client_parts import parts_of
-from nsightlens.serving.benchmarks.client_run import ClientRun, model_name
+from nsightlens.serving.benchmarks.client_run import ClientRun
 from nsightlens.serving.benchmarks.json_objects import objects_of, rows_of
+from nsightlens.serving.benchmarks.named import model_name
 from nsightlens.serving.benchmarks.vllm_settings import take_settings
 from nsightlens.serving.benchmarks.vllm_sweep import SWEEP_FORMATS, refuse_beside_runs
 from nsightlens.serving.part import Format

@@ -13,8 +13,9 @@ import numpy as np
 
 from nsightlens.serving.benchmarks.client_counts import require_speed
 from nsightlens.serving.benchmarks.client_parts import parts_of
-from nsightlens.serving.benchmarks.client_run import ClientRun, model_name
+from nsightlens.serving.benchmarks.client_run import ClientRun
 from nsightlens.serving.benchmarks.json_objects import objects_of
+from nsightlens.serving.benchmarks.named import model_name
 from nsightlens.serving.benchmarks.vllm_settings import take_settings
 from nsightlens.serving.part import Format
 

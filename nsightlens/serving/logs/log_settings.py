@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Setting", "Settings", "scan_arguments", "settings_of", "take_settings"]
 
 _MARKS = re.compile(
-    r"\\.|['\"()\[\]{}>,]|(?<=[=,(\[{: ])<(?=[A-Za-z_])|\s+(?=[A-Za-z_]\w*=)", re.DOTALL
+    r"\\.|['\"()\[\]{}>,]|(?<=[=,(\[{: ])<(?=[A-Za-z_])|(?<!\s)\s+(?=[A-Za-z_]\w*=)", re.DOTALL
 )
 _CLOSES = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _SNAPSHOT = re.compile(r"models--[^/\\]+--([^/\\]+)[/\\]snapshots[/\\]")

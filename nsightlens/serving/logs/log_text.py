@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.serving.logs.log_patterns import PATTERNS, tidy
@@ -104,8 +105,8 @@ class LogText:
         if not places:
             return [self]
         kept = [places[0]]
-        for place in places[1:]:
-            if self._lived(kept[-1], place):
+        for previous, place in pairwise(places):
+            if self._lived(previous, place):
                 kept.append(place)
         ends = [*kept[1:], self.end]
         return [LogText(self.text, begin, end) for begin, end in zip(kept, ends, strict=True)]

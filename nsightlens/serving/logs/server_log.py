@@ -163,7 +163,7 @@ def _refuse_several_servers(file: OpenedFile, text: str) -> None:
 def _of_docker(text: str) -> str:
     """Return the lines that Docker keeps as JSON objects, as they were printed."""
     lines = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -191,9 +191,8 @@ def _with_rest(values: NDArray[Any], texts: Any, rows: Any, comma: str) -> Numbe
         for index, (number, unit) in enumerate(parsed)
         if number is None or (mixed and unit is not None)
     ]
-    numbers = np.array(
-        [math.nan if i in set(bad) else number for i, (number, _) in enumerate(parsed)], np.float64
-    )
+    numbers = np.array([math.nan if one is None else one for one, _ in parsed], np.float64)
+    numbers[bad] = math.nan
     codes = coded.indices.to_numpy(zero_copy_only=False)
     where = rows.to_numpy(zero_copy_only=False)
     values[where] = numbers[codes]

@@ -7,6 +7,7 @@ the source of AIPerf 0.13, ``aiperf/server_metrics/csv_exporter.py``.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def _claims(file: OpenedFile) -> bool:
 def _rows(file: OpenedFile) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line number and the cells of each row, by the header of its section."""
     header: list[str] = []
-    reader = csv.reader(file.text.splitlines())
+    reader = csv.reader(io.StringIO(file.text, newline=""))
     for cells in reader:
         if not cells or cells[0].startswith("#"):
             header = [] if not cells else header

@@ -43,7 +43,7 @@ FRACTIONS = frozenset({"kv_usage_pct", "prefix_hit_pct"})
 """Columns of samples that servers export as a fraction of 1."""
 
 _LARGEST = frozenset({"kv_usage_pct", "prefix_hit_pct"})
-_HEADER = re.compile(r"\s*(?:(vllm|sglang)[:_])?([a-zA-Z_]\w*)\s*(?:\{(.*)\})?\s*")
+_HEADER = re.compile(r"(?:(vllm|sglang)[:_])?([a-zA-Z_]\w*)\s*(?:\{(.*)\})?")
 _LABEL = re.compile(r'(\w+)\s*=\s*"?([^",}]*)"?')
 
 
@@ -72,7 +72,7 @@ def metric_of(name: str) -> Metric | None:
     >>> metric_of("sglang:token_usage").column
     'kv_usage_pct'
     """
-    match = _HEADER.fullmatch(name)
+    match = _HEADER.fullmatch(name.strip())
     if not match or match[2].lower() not in _NAMES:
         return None
     labels = tuple(_LABEL.findall(match[3] or ""))

@@ -423,12 +423,34 @@ def test_latency_that_falls_without_a_queue_is_noise() -> None:
 
 def test_runs_of_one_batch_are_joined_by_the_median() -> None:
     """The row says which they are and how many; it is no single run."""
-    rows = [run(64, run=name, mean_itl_ms=itl) for name, itl in (("c", 23), ("a", 22), ("b", 30))]
+    rows = [run(64, run=name, mean_itl_ms=itl) for name, itl in (("c", 23), ("a", 22), ("b", 24))]
     curve = curve_of(runs(rows))
     assert column(curve, "run") == ["a + b + c"]
     assert (column(curve, "run_count"), column(curve, "mean_itl_ms")) == ([3], [23.0])
     assert column(curve, "flags") == [""]
     assert "single_run" not in keys(curve)
+
+
+def test_repeats_that_differ_by_half_are_flagged_and_weigh_less() -> None:
+    """They may be of two machines: the median of both is of neither."""
+    rows = [run(64, run=name, mean_itl_ms=itl) for name, itl in (("a", 20), ("b", 30))]
+    curve = curve_of(runs(rows))
+    assert "repeats_differ" in column(curve, "flags")[0]
+    assert column(curve, "fit_weight") == [0.5]
+    assert "repeats_differ" in keys(curve)
+
+
+def test_a_single_run_weighs_half_beside_repeated_ones() -> None:
+    rows = [run(64, run="a"), run(64, run="b"), run(8, run="c")]
+    assert column(curve_of(runs(rows)), "fit_weight") == [0.5, 1.0]
+    assert column(curve_of(runs([run(64, run="a"), run(8, run="c")])), "fit_weight") == [1.0, 1.0]
+
+
+def test_a_repeat_of_which_no_preemption_is_known_makes_the_row_unknown() -> None:
+    rows = [run(64, run="a", preemption_count=0), run(64, run="b", preemption_count=None)]
+    assert column(curve_of(runs(rows)), "preemption_count") == [None]
+    rows[1]["preemption_count"] = 3
+    assert column(curve_of(runs(rows)), "preemption_count") == [3.0]
 
 
 def test_a_missing_value_is_not_in_the_median() -> None:

@@ -17,10 +17,10 @@ from nsightlens.tables import SERVING_RUNS, schema_of, table_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-OPT: dict[str, list[Any]] = {"kv_pool_gib": [54.27], "kv_block_count": [18525], "block_size": [16]}
+OPT: dict[str, Any] = {"kv_pool_gib": [54.27], "kv_block_count": [18525], "block_size": [16]}
 
 
-def _setup(key: dict[str, Any] | None = None, **columns: list[Any]) -> Setup:
+def _setup(key: dict[str, Any] | None = None, **columns: Any) -> Setup:
     runs = table_of(schema_of(SERVING_RUNS), {"run": ["r"], **columns}, 1)
     return Setup(key or {"model": "opt-1.3b"}, runs)
 
@@ -37,12 +37,12 @@ def test_another_model_is_told_by_its_name_and_by_its_blocks() -> None:
 
 
 def test_an_8_bit_cache_is_no_mismatch() -> None:
-    half: dict[str, list[Any]] = {**OPT, "kv_block_count": [2 * 18525]}
+    half: dict[str, Any] = {**OPT, "kv_block_count": [2 * 18525]}
     assert mismatches(_setup(**half), model=read_model("opt-1.3b")) == ()
 
 
 def test_blocks_of_a_model_that_gpus_share_say_nothing() -> None:
-    shared: dict[str, list[Any]] = {
+    shared: dict[str, Any] = {
         **OPT,
         "kv_block_count": [4 * 18525],
         "tensor_parallel_size": [4],

@@ -157,8 +157,8 @@ def test_the_limit_is_checked_again_and_one_server_recommended_where_it_is_excee
     assert found.text == (
         "Up to 3 servers of batch size 96 fit on the GPU, each with at least 3,000 KV blocks; the "
         "GPU works in 70.0 % of a step, so they gain at most 1.43x. 2 servers of batch size 96 "
-        "under MPS would have an ITL of about 19.6 ms, and exceed the limit (mean ITL of 16 ms): "
-        "one is recommended."
+        "under MPS would have an ITL of at least 19.6 ms, and exceed the limit (mean ITL of "
+        "16 ms): one is recommended."
     )
 
 
@@ -166,7 +166,7 @@ def test_within_the_limit_the_fewest_servers_with_the_most_gain_are_recommended(
     """Two, three and four are bounded alike; two have the shortest steps."""
     found = advice(limit_ms=20.0)
     assert found.recommended == 2
-    assert found.text.endswith("are recommended: at most 1.43x and an ITL of about 19.6 ms.")
+    assert "are worth measuring: at most 1.43x and an ITL of at least 19.6 ms" in found.text
     assert {one.key for one in found.warnings} == {"mps_needed", "replicas_predicted"}
 
 
@@ -237,7 +237,7 @@ def test_measured_runs_stand_in_place_of_predictions() -> None:
     assert three["origin"] == "predicted"
     # The bound of three is higher than what two were measured to gain, and only a bound.
     assert found.recommended == 2
-    assert "are recommended: measured 1.35x and an ITL of about 19 ms" in found.text
+    assert "are recommended: 1.35x and an ITL of 19 ms" in found.text
     assert [one.key for one in found.warnings] == ["mps_needed"]
 
 
@@ -397,7 +397,10 @@ def test_the_commands_start_mps_and_servers_and_stop_mps() -> None:
     """Equal shares of the memory, and a port each."""
     assert advice(limit_ms=20.0, single={"tensor_parallel_size": 1}).commands == (
         "nvidia-cuda-mps-control -d",
-        "# Start one server after the other: each measures the free memory when it starts.",
+        (
+            "# Instead of one server, 2. Start one server after the other: each measures the free "
+            "memory when it starts."
+        ),
         "vllm serve opt --max-num-seqs 96 --gpu-memory-utilization 0.45 --port 8000 &",
         "vllm serve opt --max-num-seqs 96 --gpu-memory-utilization 0.45 --port 8001 &",
         "# Send the requests in turn to ports 8000 to 8001.",

@@ -81,8 +81,25 @@ def test_equal_loads_under_names_of_other_words_are_two_setups() -> None:
     names = [f"{kind}8_conc{c}.json" for kind in ("dep", "tep") for c in (4, 8)]
     rows = [{"run": name, "max_concurrency": int(name[9:-5])} for name in names]
     found = setups_of(_runs(*rows))
-    assert [one.key["run"] for one in found] == ["dep*_conc*.json", "tep*_conc*.json"]
-    assert only(_runs(*rows), {"run": "dep*_conc*.json"}).num_rows == 2
+    assert [one.key["run"] for one in found] == ["dep8_conc*.json", "tep8_conc*.json"]
+    assert only(_runs(*rows), {"run": "dep8_conc*.json"}).num_rows == 2
+
+
+def test_a_setting_that_one_log_does_not_name_is_not_that_of_the_other() -> None:
+    """No quantization beside fp8: with equal loads they would pass for repeats of one setup."""
+    rows = [
+        {"run": f"{kind}/b{n}.json", "engine_version": "0.9", "quantization": value}
+        for kind, value in (("plain", None), ("small", "fp8"))
+        for n in (1, 8)
+    ]
+    assert [one.key.get("quantization") for one in setups_of(_runs(*rows))] == [None, "fp8"]
+
+
+def test_a_blank_cell_is_not_the_value_of_the_rows_beside_it() -> None:
+    rows = [
+        {"run": f"t.csv: row {n}", "kv_cache_dtype": value} for n, value in enumerate(("fp8", None))
+    ]
+    assert len(setups_of(_runs(*rows))) == 2
 
 
 def test_repeats_that_differ_in_a_number_stay_together() -> None:

@@ -102,6 +102,7 @@ def test_the_unit_of_a_limit_does_not_matter(run: CommandLine) -> None:
         ("--slo-itl", "-3ms"),
         ("--slo-x", "0"),
         ("--busy", "120"),
+        ("--busy", "0.6"),
         ("--only", "model"),
         ("--rule", "largest"),
         ("--slo-on", "tpot"),

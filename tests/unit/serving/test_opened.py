@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,3 +81,23 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReportNotFoundError, match=r"gone\.json: cannot be read"):
         OpenedFile(tmp_path / "gone.json")
+
+
+def test_a_line_separator_within_a_text_ends_no_line(tmp_path: Path) -> None:
+    """U+2028 and form feeds stand in generated texts; only a line feed parts JSON Lines."""
+    content = '{"a": "x\u2028y\x85"}\n{"b": 2}\n'.encode()
+    assert [value for _, value in _file(tmp_path, content).objects] == [
+        {"a": "x\u2028y\x85"},
+        {"b": 2},
+    ]
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b'{"a": 1}'))
+    writer.start()
+    file = OpenedFile(pipe)
+    writer.join()
+    assert file.byte_count == 8
+    assert file.json == {"a": 1}

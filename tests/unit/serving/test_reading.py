@@ -55,3 +55,25 @@ def test_one_of_many_is_refused_in_its_row_and_a_single_one_by_an_error(tmp_path
     alone, _ = find_files([tmp_path / "empty.json"])
     with pytest.raises(ServingFileError, match="is empty"):
         read_files(alone)
+
+
+DIGITS = b"vLLM API server version 0.6.3\n# GPU blocks: " + b"9" * 5000 + b", # CPU blocks: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("server.log.gz", b"\x1f\x8b\x08rest", "is compressed"),
+        ("server.log", DIGITS, ""),
+    ],
+    ids=["compressed", "thousands of digits"],
+)  # fmt: skip
+def test_one_file_of_no_use_does_not_end_a_folder(
+    tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    _fill(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    found, _ = find_files([tmp_path])
+    rows = {one.row.path.rpartition("/")[2]: one.row for one in read_files(found)}
+    assert reason in (rows[name].reason or "")
+    assert rows["b0.json"].state == "read"

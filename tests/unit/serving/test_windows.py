@@ -76,3 +76,13 @@ def test_the_slowest_of_several_gpus_counts() -> None:
     gpus = [_samples(sm_clock_mhz=[1980, 1980]), _samples(sm_clock_mhz=[1605, 1605])]
     assert of_gpu_samples(gpus, 9.0)["sm_clock_mhz"].value == 1605.0
     assert of_gpu_samples(gpus, 9.0)["sm_clock_max_mhz"].value == 1980.0
+
+
+def test_lines_of_a_log_stand_for_the_time_until_the_next() -> None:
+    """A line every 40 steps comes more often while batches are small and steps short."""
+    columns = {"running": np.array([1.0, 1.0, 1.0, 100.0, 100.0])}
+    samples = Samples(np.array([0.0, 1.0, 2.0, 3.0, 7.0]), columns, begins_with_run=False)
+    alike = of_server_samples([samples], None)["mean_running"].value
+    by_time = of_server_samples([samples], None, by_time=True)["mean_running"].value
+    assert alike == pytest.approx(40.6)
+    assert by_time == pytest.approx((3 * 1 + 5 * 100) / 8)
