@@ -241,6 +241,11 @@ def _single_servers(setup: Setup) -> tuple[pa.Table, tuple[Warned, ...]]:
     """
     runs = setup.runs
     alone = pc.less_equal(pc.fill_null(runs["replicas"], 1), 1)
+    if not pc.any(alone).as_py():
+        raise AdviceError(
+            f"all {runs.num_rows} runs are of several servers that share a GPU: advice begins with "
+            "runs of one server."
+        )
     runs = runs.filter(alone)
     known = runs["chunked_prefill"].drop_null().to_pylist()
     if not known or all(known) or not any(known):

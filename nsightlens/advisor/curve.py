@@ -261,7 +261,7 @@ def _without_single(joined: Joined, alone: int | None) -> list[Warned]:
         return []
     why = f"No run has a batch size of 1 (the smallest is {joined.batch_size[0]:g})"
     if joined.batch_size[0] == 1:
-        why = "With a mean of less than one request in flight, the server idled between them"
+        why = "Where less than one request was in flight on average, the server idled between them"
     return [Warned("no_single", f"{why}: T(1), and with it efficiency, is not known.")]
 
 

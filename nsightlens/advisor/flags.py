@@ -67,6 +67,9 @@ FULL_POOL_PCT = 98.0
 FALLING = 0.95
 """ITL below this part of that of a smaller batch falls by more than repeated runs differ."""
 
+OUTLIER = 20.0
+"""A time between tokens above this times the median of the sweep is not of it."""
+
 WAITING_SHARE = 0.1
 """Requests that wait, as a part of the batch, below which a queue is no admission limit."""
 
@@ -189,7 +192,9 @@ def _thrash(
     is_full = columns["kv_peak_pct"] >= FULL_POOL_PCT
     is_queueing = waiting >= WAITING_SHARE * joined.batch_size
     is_queueing &= waiting > _largest_before(waiting, preempted)
-    is_falling = itl_ms < FALLING * _largest_before(itl_ms, preempted)
+    # One row that is wrong by a unit is no reason to call all larger ones thrashing.
+    wrong = itl_ms > OUTLIER * np.nanmedian(itl_ms) if (~np.isnan(itl_ms)).any() else preempted
+    is_falling = itl_ms < FALLING * _largest_before(itl_ms, preempted | wrong)
     return np.asarray(is_falling & (is_full | is_queueing), bool)
 
 

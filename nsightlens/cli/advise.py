@@ -38,6 +38,8 @@ examples:
   nsightlens advise results/ --what-if batch=160,context=4000 --model opt-1.3b"""
 
 FORMATS = ("table", "json", "csv", "markdown")
+_ASKS = ("unit_missing", "unit_contradiction", "throughput_unclear")
+"""Notes that ask for something, and that an error would hide."""
 _TO_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?\s*(s|ms|us|µs|ns)\s*")
 
@@ -300,6 +302,8 @@ def run(args: argparse.Namespace) -> int:
 
         model = read_model(args.model)
     sweeps, timelines = open_profiles(args.profile)
+    for text in dict.fromkeys(one.text for one in serving.notes if one.key in _ASKS):
+        say("warning", text)
     advice = advise(
         serving,
         wishes,

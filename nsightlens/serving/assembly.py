@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nsightlens.serving.part import Samples
     from nsightlens.serving.windows import Found
 
-__all__ = ["run_of_group"]
+__all__ = ["put_batch_of_name", "run_of_group"]
 
 _SUMMED = ("preemption_count", "mean_running", "max_running", "mean_waiting")
 _LARGEST = ("kv_peak_pct", "kv_mean_pct")
@@ -46,6 +46,10 @@ def run_of_group(group: Group, name: str) -> Run | None:
         _several_servers(run, servers, indexes)
     for one in [*servers, *gpus]:
         run.take(one.part, SETTINGS if len(indexes) > 1 else None)
+    located = [*group.results, *servers]
+    if group.shared:
+        _names(run, located, but={"static_batch_size"})  # of this run alone, unlike the server
+    had = "max_num_seqs" in run.values
     for one in group.shared:
         run.take(one.part, SETTINGS)
         run.note(
@@ -56,7 +60,8 @@ def run_of_group(group: Group, name: str) -> Run | None:
     for one in [*group.results, *servers, *gpus, *group.shared]:
         run.take(one.part, hints=True)
     run.notes_of([*results, *(one.part for one in [*servers, *gpus])])
-    _names(run, [*group.results, *servers])
+    _names(run, located)
+    run.is_limit_shared = not had and bool(group.shared)
     if not results:
         _from_the_log_alone(run, servers)
     _derived(run)
@@ -128,15 +133,34 @@ def _several_servers(run: Run, servers: Sequence[Located], indexes: set[str]) ->
                 run.put(name, total, Origin(part.path, "", part.format, derived))
 
 
-def _names(run: Run, located: Sequence[Located]) -> None:
+def _names(
+    run: Run, located: Sequence[Located], *, but: frozenset[str] | set[str] = frozenset()
+) -> None:
     """Fill gaps from the names of files and folders; settings that contradict them are told of."""
     for one in located[:1]:
         for column, hint in hints_of(one.relative).items():
             origin = Origin(one.part.path, f"name {hint.name!r}", "name", "by the name")
+            if column in but:
+                continue
             if column != "static_batch_size":
                 run.put(column, hint.value, origin)
-            elif not {"max_num_seqs", "max_concurrency", column} & set(run.values):
-                run.put("max_num_seqs", hint.value, origin)
+            else:
+                put_batch_of_name(run, hint.value, origin)
+
+
+def put_batch_of_name(run: Run, batch: int, origin: Origin) -> None:
+    """Take a number that a name calls a batch size, or that alone tells runs apart.
+
+    Where the server allows more, it is what the client kept in flight; where it allows fewer, the
+    name is wrong, which is said.
+    """
+    allowed = run.values.get("max_num_seqs")
+    if {"static_batch_size", "max_concurrency"} & set(run.values):
+        return
+    if allowed is None or batch > allowed:
+        run.put("max_num_seqs", batch, origin)  # says so where it contradicts
+    elif batch < allowed:
+        run.put("max_concurrency", batch, origin)
 
 
 def _from_the_log_alone(run: Run, servers: Sequence[Located]) -> None:

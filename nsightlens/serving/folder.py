@@ -12,7 +12,7 @@ from nsightlens.errors import ReportNotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["PROFILE_SUFFIXES", "Found", "find_files", "natural_key"]
+__all__ = ["PROFILE_SUFFIXES", "Found", "find_files", "natural_key", "shown_path"]
 
 PROFILE_SUFFIXES = (".ncu-rep", ".nsys-rep", ".sqlite", ".qdstrm", ".ncu-repz")
 """Files of profilers: other commands read them; a folder of results may hold some."""
@@ -32,6 +32,11 @@ class Found(NamedTuple):
     relative: Path
     is_named: bool
     """Whether the user named the file itself."""
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as text that can be written: what is no UTF-8 in it as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
@@ -68,7 +73,7 @@ def find_files(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Found], li
                     profiles.append(str(file))
                 elif not file.name.lower().endswith(_SKIPPED):
                     relative = file.relative_to(path)
-                    one = Found(file, str(file), Path(name) / relative, False)
+                    one = Found(file, shown_path(file), Path(name) / relative, False)
                     found.setdefault(real, one)
         elif path.exists():
             found[path.resolve()] = Found(path, str(given), Path(path.name), True)
@@ -85,9 +90,13 @@ def _below(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Yield each file, and where it really lies."""
     seen: set[Path] = set()
 
+    closed: list[Path] = []
+
     def fail(error: OSError) -> None:
-        reason = error.strerror or str(error)
-        raise ReportNotFoundError(f"{error.filename}: cannot be listed: {reason}.") from None
+        if Path(error.filename) == folder:
+            reason = error.strerror or str(error)
+            raise ReportNotFoundError(f"{folder}: cannot be listed: {reason}.") from None
+        closed.append(Path(error.filename))
 
     for where, folders, files in os.walk(folder, followlinks=True, onerror=fail):
         here = Path(where)
@@ -101,3 +110,5 @@ def _below(folder: Path) -> Iterator[tuple[Path, Path]]:
             file = here / name
             if not name.startswith(".") and file.is_file():
                 yield file, (file.resolve() if file.is_symlink() else real / name)
+    # Each is refused when it is opened, with the reason, and does not end the others.
+    yield from ((one, one) for one in closed)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Group", "Located", "groups_of"]
 
 _SERVER_INDEX = re.compile(r"(?:server|replica|instance|worker)[_-]?(\d+)", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 _MATCHED = ("max_num_seqs", "max_concurrency", "static_batch_size", "replicas")
 _BATCHES = {"max_num_seqs", "static_batch_size"}
 """What a name calls a batch size, as ``bs64``, may be the server's setting ``max_num_seqs``."""
@@ -83,6 +84,8 @@ def groups_of(located: Sequence[Located]) -> tuple[list[Group], list[tuple[Locat
         candidates = _candidates(place, below)
         if candidates:
             unused += _attach(parts, candidates)
+        elif groups:
+            unused += [(one, "lies with no result of a benchmark") for one in parts]
         else:
             orphans[place] += parts
     groups += [Group([], parts, []) for parts in orphans.values()]
@@ -95,23 +98,29 @@ def _of_results(results: Sequence[Located]) -> list[Group]:
     Files of one folder that differ in the number of their server (``..._server_0.json``,
     ``..._server_1.json``) are of one run with so many replicas.
     """
-    servers: dict[tuple[str, ...], set[str | None]] = defaultdict(set)
-    counts: dict[tuple[str, ...], int] = defaultdict(int)
+    alike: dict[tuple[str, ...], list[Located]] = defaultdict(list)
     for one in results:
-        servers[one.folder].add(one.server_index)
-        counts[one.folder] += 1
+        alike[(*one.folder, _SERVER_INDEX.sub("#", one.relative.name))].append(one)
     keyed: dict[tuple[str, ...], Group] = {}
     for one in results:
-        indexes = servers[one.folder]
-        if len(indexes) == counts[one.folder] > 1 and None not in indexes:
-            key: tuple[str, ...] = one.folder
-        else:
+        key = (*one.folder, _SERVER_INDEX.sub("#", one.relative.name))
+        if not _ran_at_once(alike[key]):
             key = (*one.folder, one.part.path, one.part.run_key or one.part.where)
         if key in keyed:
             keyed[key].results.append(one)
         else:
             keyed[key] = Group([one], [], [])
     return list(keyed.values())
+
+
+def _ran_at_once(results: Sequence[Located]) -> bool:
+    """Whether results are of the servers of one run: one each, under the same load."""
+    indexes = {one.server_index for one in results}
+    loads = {tuple(one.part.values.get(name) for name in _LOAD) for one in results}
+    return len(indexes) == len(results) > 1 and None not in indexes and len(loads) == 1
+
+
+_LOAD = ("max_num_seqs", "max_concurrency", "request_rate_per_s", "static_batch_size")
 
 
 def _by_folder(groups: Iterable[Group]) -> dict[tuple[str, ...], tuple[list[Group], list[Group]]]:
@@ -133,8 +142,16 @@ def _candidates(
     """Return the runs that a file in this folder may belong to: in it, below it, else beside it."""
     for depth in range(len(folder), -1, -1):
         here, under = below.get(folder[:depth], ([], []))
-        if here or under:
-            return here or under
+        if here:
+            return here
+        if depth < len(folder):
+            # A log of bs256/ beside results of bs8/ and bs16/ is of a run without a result.
+            name = _DIGITS.sub("#", folder[depth])
+            names = {_DIGITS.sub("#", one.results[0].folder[depth]) for one in under}
+            if name in names and name != folder[depth]:
+                return []
+        if under:
+            return under
     return []
 
 

@@ -39,6 +39,9 @@ _NAMES = frozenset({"model", "engine", "engine_version", "device_name", "workloa
 _PERCENT = frozenset(name for name, column in COLUMNS.items() if column.unit == "%")
 _MAY_BE_INFINITE = frozenset({"request_rate_per_s"})
 _TOLERANCE = 0.005
+SHORTEST_STEP_MS = 0.1
+"""[ms] A launch of an empty kernel takes some us, and a step has hundreds of kernels."""
+_STEP_TIMES = ("_itl_ms", "_tpot_ms")
 MOST_PERCENT = 100.5
 """[%] A share may be a little more than all, by rounding."""
 LARGEST = 1e15
@@ -62,6 +65,8 @@ class Run:
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    is_limit_shared: bool = False
+    """Whether ``max_num_seqs`` is of a server that other runs share."""
 
     def take(
         self, part: Part, columns: frozenset[str] | None = None, *, hints: bool = False
@@ -149,6 +154,8 @@ def _problem(name: str, number: float) -> str | None:
         return None if name in _MAY_BE_INFINITE and number > 0 else "is infinite"
     if number < 0:
         return "is negative"
+    if name.endswith(_STEP_TIMES) and number < SHORTEST_STEP_MS:
+        return f"is shorter than any step of a model: {number:.3g} ms"
     if name in _PERCENT and number > MOST_PERCENT:
         return f"is more than {MOST_PERCENT} %"
     return "is too large to be true" if number > LARGEST else None

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.assembly import run_of_group
-from nsightlens.serving.folder import find_files, natural_key
+from nsightlens.serving.assembly import put_batch_of_name, run_of_group
+from nsightlens.serving.folder import find_files, natural_key, shown_path
 from nsightlens.serving.grouping import Located, groups_of
 from nsightlens.serving.path_hints import varying_numbers
 from nsightlens.serving.reading import FileRow, read_files
@@ -173,7 +173,8 @@ def _runs(groups: Iterable[Group], *, several: bool) -> list[Run]:
         parts = first.relative.parts
         relative = first.relative if several or len(parts) == 1 else Path(*parts[1:])
         key = first.part.where or first.part.run_key
-        name = f"{relative.as_posix()}: {key}" if key else relative.as_posix()
+        name = shown_path(relative.as_posix())
+        name = f"{name}: {key}" if key else name
         count = names.get(name, 0)
         names[name] = count + 1
         run = run_of_group(group, f"{name} ({count + 1})" if count else name)
@@ -192,6 +193,7 @@ def _name_batches(runs: list[Run], paths: list[Path], shown: list[str]) -> None:
         index
         for index, run in enumerate(runs)
         if not any(run.values.get(name) for name in _BATCH_COLUMNS)
+        or (run.is_limit_shared and not any(run.values.get(name) for name in _BATCH_COLUMNS[1:]))
     ]
     numbers = varying_numbers([paths[index] for index in without])
     for index, number in zip(without, numbers, strict=True):
@@ -199,7 +201,7 @@ def _name_batches(runs: list[Run], paths: list[Path], shown: list[str]) -> None:
             continue
         run = runs[index]
         origin = Origin(shown[index], f"name {number[1]!r}", "name", "by the name")
-        run.put("max_num_seqs", number[0], origin)
+        put_batch_of_name(run, number[0], origin)
         run.note(
             "batch_by_name",
             f"The batch size {number[0]} of {run.name} is the one number in which the names of the "

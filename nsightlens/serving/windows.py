@@ -37,10 +37,14 @@ def _window(samples: Samples, duration_s: float | None) -> tuple[NDArray[Any], s
     that is not the benchmark's, from the first to the last with a running sequence.
     """
     time = samples.time_s
+    busiest = _busiest(samples, duration_s)
     if duration_s and samples.begins_with_run:
         mask = (time >= 0) & (time <= duration_s)
-        if mask.any():
+        most = busiest[1] if busiest is not None else _load(samples, np.ones(time.size, bool))
+        if mask.any() and _load(samples, mask) >= LEAST_LOAD * most:
             return mask, f"within the {duration_s:.4g} s of the run"
+    if busiest is not None:
+        return busiest[0], f"of the busiest {duration_s:.4g} s, as long as the run"
     for name in ("running", "gpu_utilization_pct"):
         if name in samples.columns:
             active = np.flatnonzero(np.nan_to_num(samples.columns[name]) > 0)
@@ -49,6 +53,39 @@ def _window(samples: Samples, duration_s: float | None) -> tuple[NDArray[Any], s
                 mask[active[0] : active[-1] + 1] = True
                 return mask, "from the first to the last that was busy"
     return np.ones(time.size, bool), "of all"
+
+
+LEAST_LOAD = 0.8
+"""A window at the begin that had less than this part of the busiest one is not the run's."""
+LONGER = 1.2
+"""Samples that are busy for this much longer than the run took hold other load too."""
+
+
+def _load(samples: Samples, mask: NDArray[Any]) -> float:
+    if "running" not in samples.columns:
+        return 0.0
+    running = np.nan_to_num(samples.columns["running"])
+    return float((running * seconds_of(samples))[mask].sum())
+
+
+def _busiest(samples: Samples, duration_s: float | None) -> tuple[NDArray[Any], float] | None:
+    """Return the window as long as the run that had the most load, and that load.
+
+    None where nothing was busy for longer than the run, so that there is nothing to choose.
+    """
+    running = samples.columns.get("running")
+    if running is None or not duration_s:
+        return None
+    time, load = samples.time_s, np.nan_to_num(running) * seconds_of(samples)
+    active = np.flatnonzero(load > 0)
+    if not active.size or time[active[-1]] - time[active[0]] < LONGER * duration_s:
+        return None
+    total = np.concatenate([[0.0], np.cumsum(load)])
+    ends = np.searchsorted(time, time + duration_s, side="right")
+    loads = total[ends] - total[:-1]
+    begin = int(np.argmax(loads))
+    mask = (time >= time[begin]) & (time <= time[begin] + duration_s)
+    return mask, float(loads[begin])
 
 
 def _mean(values: NDArray[Any], weight: NDArray[Any] | None = None) -> float | None:

@@ -149,3 +149,28 @@ def test_settings_alone_are_no_run() -> None:
 def test_notes_of_the_parts_are_kept_once() -> None:
     part = Part("result", "r.json", "test", {"output_tok_per_s": 1.0}, notes=(Note("k", "t"),) * 2)
     assert _run(Located(part, Path("r.json"))).notes == [Note("k", "t")]
+
+
+def test_a_batch_in_a_name_below_what_the_server_allows_is_the_clients() -> None:
+    """bs8 on a server of 256: eight are in flight, and 256 is no batch size of this run."""
+    log = _at("s.log", "server", max_num_seqs=256)
+    for run in (
+        _run(_at("bs8.json", output_tok_per_s=1.0), shared=(log,)),
+        _run(_at("bs8/r.json", output_tok_per_s=1.0), _at("bs8/s.log", "server", max_num_seqs=256)),
+    ):
+        assert run.values["max_concurrency"] == 8 or run.values["max_num_seqs"] == 8
+
+
+def test_the_setting_in_a_name_is_of_the_run_and_a_shared_server_is_not() -> None:
+    log = _at("s.log", "server", max_num_seqs=256)
+    run = _run(_at("max_num_seqs_8/r.json", output_tok_per_s=1.0), shared=(log,))
+    assert run.values["max_num_seqs"] == 8
+    assert "contradiction" in [note.key for note in run.notes]
+
+
+def test_a_batch_in_a_name_above_what_the_server_allows_is_a_contradiction() -> None:
+    run = _run(
+        _at("bs96/r.json", output_tok_per_s=1.0), _at("bs96/s.log", "server", max_num_seqs=64)
+    )
+    assert run.values["max_num_seqs"] == 64
+    assert "contradiction" in [note.key for note in run.notes]

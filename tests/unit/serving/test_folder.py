@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,12 @@ def test_a_link_that_leads_in_a_circle_is_followed_once(tmp_path: Path) -> None:
 def test_a_path_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(ReportNotFoundError, match="nowhere"):
         find_files([tmp_path / "nowhere"])
+
+
+def test_a_name_that_is_no_utf8_is_shown_with_escapes(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff"))
+    folder.mkdir()
+    (folder / "a.json").write_text("{}")
+    (found,), _ = find_files([tmp_path])
+    assert found.shown.endswith("x\\xff/a.json")
+    found.shown.encode()

@@ -113,3 +113,28 @@ def test_a_name_that_is_a_number_matches_a_log_that_prints_it() -> None:
     groups, unused = groups_of([*results, *logs])
     assert [_own(group) for group in groups] == [["r/l/b.log"], ["r/l/a.log"]]
     assert unused == []
+
+
+def test_flat_files_of_servers_are_one_run_for_each_load() -> None:
+    names = [f"r/bs{b}_server_{i}.json" for b in (8, 64) for i in (0, 1)]
+    groups, _ = groups_of([_at(name) for name in names])
+    assert [len(group.results) for group in groups] == [2, 2]
+
+
+def test_files_that_count_servers_under_different_loads_are_no_replicas() -> None:
+    results = [_at(f"r/r_server_{i}.json", max_concurrency=8 * (i + 1)) for i in range(3)]
+    groups, _ = groups_of(results)
+    assert len(groups) == 3
+
+
+def test_the_log_of_a_run_without_a_result_is_of_no_other_run() -> None:
+    """The server of bs256 ran out of memory: its log says nothing of bs8 and bs64."""
+    results = [_at("r/bs8/a.json"), _at("r/bs64/a.json")]
+    groups, unused = groups_of([*results, _at("r/bs256/s.log", "server", max_num_seqs=256)])
+    assert all(not group.own and not group.shared for group in groups)
+    assert [one.part.path for one, _ in unused] == ["r/bs256/s.log"]
+
+
+def test_a_log_in_a_folder_beside_that_of_the_results_is_theirs() -> None:
+    groups, _ = groups_of([_at("r/out/a.json"), _at("r/out/b.json"), _at("r/logs/s.log", "server")])
+    assert [_shared(group) for group in groups] == [["r/logs/s.log"]] * 2

@@ -44,6 +44,7 @@ def test_values_that_agree_within_rounding_are_no_contradiction() -> None:
     ("column", "value", "problem"),
     [
         ("mean_itl_ms", -1.0, "negative"),
+        ("mean_itl_ms", 0.012, "shorter than any step"),
         ("mean_itl_ms", float("nan"), "no number"),
         ("mean_itl_ms", float("inf"), "infinite"),
         ("mean_itl_ms", "fast", "no number"),

@@ -86,3 +86,23 @@ def test_lines_of_a_log_stand_for_the_time_until_the_next() -> None:
     by_time = of_server_samples([samples], None, by_time=True)["mean_running"].value
     assert alike == pytest.approx(40.6)
     assert by_time == pytest.approx((3 * 1 + 5 * 100) / 8)
+
+
+def test_the_window_is_the_busiest_where_the_samples_hold_other_load_too() -> None:
+    """A warm-up before the run in the same log, or a clock that started earlier."""
+    running = [0.0] * 5 + [1.0] * 20 + [0.0] * 5 + [8.0] * 10 + [0.0] * 5
+    for begins in (True, False):
+        found = of_server_samples([_samples(begins=begins, running=running)], 10.0)
+        assert found["mean_running"].value == pytest.approx(8.0, rel=0.11)
+        assert "busiest 10 s" in found["mean_running"].derived
+
+
+def test_a_run_that_drains_a_little_longer_keeps_its_window() -> None:
+    running = [0.0, *[8.0] * 50, 3.0, 1.0]
+    found = of_server_samples([_samples(running=running)], 50.0)
+    assert "within the 50 s" in found["mean_running"].derived
+
+
+def test_a_clock_that_started_before_the_run_does_not_dilute_it() -> None:
+    found = of_server_samples([_samples(running=[0.0] * 60 + [8.0] * 60 + [0.0])], 60.0)
+    assert found["mean_running"].value == pytest.approx(8.0)
