@@ -20,7 +20,7 @@ from nsightlens.advisor.mismatch import mismatches
 from nsightlens.advisor.plateau import plateau as plateau_of
 from nsightlens.advisor.plateau import with_fitted
 from nsightlens.advisor.replicas import replica_advice
-from nsightlens.advisor.settings import server_command, settings_kept
+from nsightlens.advisor.settings import model_to_serve, server_command, settings_kept
 from nsightlens.advisor.setups import choose_setup, named_experts, only, setups_of
 from nsightlens.advisor.step_costs import step_costs
 from nsightlens.advisor.what_if import what_if
@@ -328,7 +328,7 @@ def _command(setup: Setup, choice: BatchChoice, memory: MemoryAdvice | None) -> 
         return None
     return server_command(
         setup.key.get("engine"),
-        setup.key.get("model"),
+        model_to_serve(setup.runs),
         batch_size=int(choice.batch_size),
         gpu_memory_utilization=None if memory is None else memory.gpu_memory_utilization,
         **settings_kept(setup.runs),

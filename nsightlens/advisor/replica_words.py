@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from nsightlens.advisor.constraints import plausible, plausible_value
 from nsightlens.advisor.run_columns import numbers
-from nsightlens.advisor.settings import server_command, settings_kept
+from nsightlens.advisor.settings import model_to_serve, server_command, settings_kept
 
 if TYPE_CHECKING:
     from nsightlens.advisor.replica_rows import ReplicaCase
@@ -181,7 +181,7 @@ def mps_commands(case: ReplicaCase, row: Row, chosen: pa.Table) -> tuple[str, ..
 
     servers = server_command(
         first("engine"),
-        first("model"),
+        model_to_serve(chosen),
         batch_size=int(case.batch_size),
         gpu_memory_utilization=case.pool.gpu_memory_utilization,
         replicas=count,

@@ -12,7 +12,7 @@ from nsightlens.errors import AdviceError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["memory_flag", "server_command", "settings_kept", "share_of_each"]
+__all__ = ["memory_flag", "model_to_serve", "server_command", "settings_kept", "share_of_each"]
 
 _STEPS = 10_000
 """Shares of memory of one of several servers are rounded down to this part of one."""
@@ -72,6 +72,21 @@ _OTHER_NAMES = {"trtllm": "tensorrt-llm", "tensorrt_llm": "tensorrt-llm", "llama
 
 _DEFAULT_UTILIZATION = 0.9
 _USUAL = frozenset({"auto", "none", "float16", "bfloat16", "half", "fp16", "bf16", "unknown"})
+
+
+def model_to_serve(runs: pa.Table) -> str | None:
+    """Return the model as a server is started with it, where all runs name it alike.
+
+    Parameters
+    ----------
+    runs
+        With the schema ``SERVING_RUNS``.
+    """
+    for name in ("model_id", "model"):
+        names = {str(one) for one in runs[name].to_pylist() if one}
+        if len(names) == 1:
+            return names.pop()
+    return None
 
 
 def settings_kept(runs: pa.Table) -> dict[str, Any]:

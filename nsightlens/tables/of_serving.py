@@ -23,6 +23,7 @@ SERVING_RUNS: tuple[Column, ...] = (
     text("run", "name of the run within what was opened: its path, and its place in the file"),
     # What was served, and on what.
     category("model", "model as the files name it, without folders"),
+    category("model_id", "model as the files name it, with its folders: what a server is started with"),
     category("engine", "vllm, sglang, tensorrt-llm, llama.cpp, ...; null where only the client's protocol is known"),
     category("engine_version", "as the server says it"),
     category("device_name", "GPU, as the files name it"),

@@ -99,6 +99,7 @@ def _read_run(data: Mapping[str, Any], shown: str, where: str) -> Part:
     run = ClientRun(data, shown, where)
     details = take_counts(run, "num_prompts")
     run.put("model", model_name(run.text("model_id")), "model_id")
+    run.put("model_id", run.text("model_id"), "model_id")
     take_rate_of_requests(run)
     run.put("max_concurrency", run.whole("max_concurrency") or None, "max_concurrency")
     values = run.values

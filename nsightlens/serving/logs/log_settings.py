@@ -165,6 +165,7 @@ def take_settings(settings: Settings, into: Collected) -> None:
         snapshot = _SNAPSHOT.search(model.value)
         name = snapshot[1] if snapshot else model_name(model.value)
         into.text("model", name, where=model.line)
+        into.text("model_id", model.value, where=model.line)
     for column, names in _COUNTS.items():
         one = _first(settings, *names)
         if one is not None and not isinstance(one.value, str):

@@ -36,6 +36,7 @@ def test_a_result_becomes_columns_in_their_units(tmp_path: Path) -> None:
     part = read_one(tmp_path, vllm_result())
     assert part.values == {
         "model": "Small-1B",
+        "model_id": "acme/Small-1B",
         "duration_s": 50.0,
         "completed_count": 100,
         "prompt_count": 100,
