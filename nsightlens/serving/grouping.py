@@ -67,6 +67,9 @@ class Group:
     shared: list[Located]
 
 
+_Index = dict[tuple[object, ...], list[Group]]
+
+
 def groups_of(located: Sequence[Located]) -> tuple[list[Group], list[tuple[Located, str]]]:
     """Return the parts of each run, and the parts that belong to none, with the reason.
 
@@ -77,13 +80,17 @@ def groups_of(located: Sequence[Located]) -> tuple[list[Group], list[tuple[Locat
     """
     groups = _of_results([one for one in located if one.part.kind == "result"])
     below = _by_folder(groups)
+    indexes: dict[int, _Index] = {}
     unused: list[tuple[Located, str]] = []
     orphans: dict[tuple[str, ...], list[Located]] = defaultdict(list)
     others = [one for one in located if one.part.kind != "result"]
     for place, parts in _together(others).items():
         candidates = _candidates(place, below)
         if candidates:
-            unused += _attach(parts, candidates)
+            key = id(candidates)  # the lists of `below` live as long as it does
+            if key not in indexes:
+                indexes[key] = _index_of(candidates)
+            unused += _attach(parts, candidates, indexes[key])
         elif groups:
             unused += [(one, "lies with no result of a benchmark") for one in parts]
         else:
@@ -162,7 +169,9 @@ def _together(others: Iterable[Located]) -> dict[tuple[str, ...], list[Located]]
     return found
 
 
-def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located, str]]:
+def _attach(
+    parts: list[Located], candidates: list[Group], index: _Index
+) -> list[tuple[Located, str]]:
     """Give the parts of one folder to runs; return those that cannot be given, with the reason."""
     if len(candidates) == 1:
         candidates[0].own += parts
@@ -170,7 +179,7 @@ def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located
     unused: list[tuple[Located, str]] = []
     left: list[Located] = []
     for one in parts:
-        matching = _with_key(one, candidates) or _matching(one, candidates)
+        matching = _matching(one, index)
         if matching is None:
             left.append(one)
         elif len(matching) == 1:
@@ -195,37 +204,45 @@ def _attach(parts: list[Located], candidates: list[Group]) -> list[tuple[Located
     return unused
 
 
-def _with_key(one: Located, candidates: list[Group]) -> list[Group]:
-    """Return the runs in the part's folder whose key is the part's own, where it has one."""
-    key = one.part.run_key
-    return [
-        group
-        for group in candidates
-        if key and group.results[0].part.run_key == key and group.results[0].folder == one.folder
-    ]
+def _index_of(candidates: Sequence[Group]) -> _Index:
+    """Return the runs by what a file beside them may say: a key of its own, a setting, a number.
+
+    Once for all files: thousands of logs may lie beside thousands of results.
+    """
+    index: _Index = defaultdict(list)
+    for group in candidates:
+        result = group.results[0]
+        if result.part.run_key:
+            index["key", result.part.run_key, result.folder].append(group)
+        said = {name: _said(result, name) for name in _MATCHED}
+        for name in set(_MATCHED) - _BATCHES:
+            index[name, said[name]].append(group)
+        batches = {said[name] for name in _BATCHES} - {None}
+        if not batches and result.relative.stem.isdecimal():
+            batches = {int(result.relative.stem)}  # 64.json beside 64.log
+        for batch in batches:
+            index["batch", batch].append(group)
+    return index
 
 
-def _matching(one: Located, candidates: list[Group]) -> list[Group] | None:
-    """Return the runs whose names or settings say the same as the part's; None where none says."""
-    mine = {key: hint.value for key, hint in hints_of(one.relative).items() if key in _MATCHED}
-    names = {key for key, hint in hints_of(one.relative).items() if hint.name == one.relative.name}
-    keys = [key for key in _MATCHED if key in mine and key in names]
-    logged = one.part.values.get("max_num_seqs")
-    if not keys and logged is not None:
-        mine, keys = {"max_num_seqs": logged}, ["max_num_seqs"]
-    if not keys:
-        return None
-    found = [group for group in candidates if _says(group, keys[0], mine[keys[0]])]
-    return found or None
-
-
-def _says(group: Group, key: str, value: object) -> bool:
-    result = group.results[0]
+def _said(result: Located, name: str) -> object:
     values, hints = result.part.values, hints_of(result.relative)
-    said = [
-        values.get(name, values.get(f"?{name}", hints[name].value if name in hints else None))
-        for name in ([key, *sorted(_BATCHES - {key})] if key in _BATCHES else [key])
-    ]
-    if not any(said) and key in _BATCHES and result.relative.stem.isdecimal():
-        said = [int(result.relative.stem)]  # 64.json beside 64.log
-    return value in said
+    hint = hints[name].value if name in hints else None
+    return values.get(name, values.get(f"?{name}", hint))
+
+
+def _matching(one: Located, index: _Index) -> list[Group] | None:
+    """Return the runs that say the same as the part, by key, name or setting; None for none."""
+    if one.part.run_key and (found := index.get(("key", one.part.run_key, one.folder))):
+        return found
+    hints = hints_of(one.relative)
+    mine = {key: hint.value for key, hint in hints.items() if hint.name == one.relative.name}
+    keys = [key for key in _MATCHED if key in mine]
+    logged = one.part.values.get("max_num_seqs")
+    if keys:
+        key, value = keys[0], mine[keys[0]]
+    elif logged is not None:
+        key, value = "max_num_seqs", logged
+    else:
+        return None
+    return index.get(("batch" if key in _BATCHES else key, value)) or None
