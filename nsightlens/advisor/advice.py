@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from nsightlens.advisor.answers import Advice, Slo, Warned
 from nsightlens.advisor.batch import choose_batch
-from nsightlens.advisor.busy import busy_share_at
+from nsightlens.advisor.busy import busy_share_at, single_servers
 from nsightlens.advisor.changes import would_change
 from nsightlens.advisor.confidence import confidence_of, lacking
 from nsightlens.advisor.curve import curve_of
@@ -240,13 +240,13 @@ def _single_servers(setup: Setup) -> tuple[pa.Table, tuple[Warned, ...]]:
     Runs with and without chunked prefill are two curves; the smaller serves for comparison alone.
     """
     runs = setup.runs
-    alone = pc.less_equal(pc.fill_null(runs["replicas"], 1), 1)
-    if not pc.any(alone).as_py():
+    alone = single_servers(runs)
+    if not alone.num_rows:
         raise AdviceError(
             f"all {runs.num_rows} runs are of several servers that share a GPU: advice begins with "
             "runs of one server."
         )
-    runs = runs.filter(alone)
+    runs = alone
     known = runs["chunked_prefill"].drop_null().to_pylist()
     if not known or all(known) or not any(known):
         return runs, ()

@@ -165,8 +165,7 @@ def _usable(runs: pa.Table) -> tuple[pa.Table, BatchSizes, list[Warned]]:
 
 
 def _any_known(runs: pa.Table, names: tuple[str, ...]) -> NDArray[np.bool_]:
-    known = [~np.isnan(positives(runs, name)) for name in names]
-    return np.logical_or.reduce(known)  # type: ignore[no-any-return]
+    return np.asarray(np.any([~np.isnan(positives(runs, name)) for name in names], axis=0))
 
 
 def _named(runs: pa.Table, rows: NDArray[np.bool_]) -> str:

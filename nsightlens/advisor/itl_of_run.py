@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nsightlens.advisor.run_columns import first_known
+from nsightlens.serving.part import ITL_OVER_TPOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["ITL_OVER_TPOT", "MEAN_OVER_MEDIAN", "ItlOfRuns", "itl_of_runs"]
-
-ITL_OVER_TPOT = (0.8, 1.25)
-"""Mean ITL over mean TPOT outside of this: gaps are not between tokens. It is 0.90 to 1.01 in the
-paper's runs, whose requests differ in length by factors of hundreds."""
+__all__ = ["MEAN_OVER_MEDIAN", "ItlOfRuns", "itl_of_runs"]
 
 MEAN_OVER_MEDIAN = 1.3
 """From this mean over median ITL on, steps that process prompts are a good part of the mean."""

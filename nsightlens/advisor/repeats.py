@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nsightlens.advisor.run_columns import LARGEST, numbers, positives
+from nsightlens.advisor.run_columns import numbers, positives
+from nsightlens.serving.part import LARGEST
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nsightlens.advisor.answers import ReplicaAdvice
-from nsightlens.advisor.busy import batches_of
+from nsightlens.advisor.busy import batches_of, single_servers
 from nsightlens.advisor.constraints import limits_of, plausible_value
 from nsightlens.advisor.kv_pool import kv_pool_of, runs_of_choice
 from nsightlens.advisor.memory import checked_margin
@@ -110,7 +110,7 @@ def replica_advice(
     pool = kv_pool_of(runs, choice, model)
     count = pc.fill_null(runs["replicas"], 1)
     several = runs.filter(pc.and_(pc.greater(count, 1), pc.less_equal(count, MOST_SERVERS)))
-    singles = _without_thrash(runs.filter(pc.less_equal(count, 1)), curve)
+    singles = _without_thrash(single_servers(runs), curve)
     asked = tuple(slos) or choice.slos
     case = ReplicaCase(
         row=_plausible_row(choice.row, asked),

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from nsightlens.devices.columns import number_column
+from nsightlens.serving.part import LARGEST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
 __all__ = ["first_known", "known_everywhere", "numbers", "positives"]
-
-LARGEST = 1e15
-"""Nothing of a run is larger, or smaller than its inverse, in the units of ``serving_runs``."""
 
 
 def numbers(runs: pa.Table, name: str) -> NDArray[np.float64]:
@@ -28,9 +28,8 @@ def numbers(runs: pa.Table, name: str) -> NDArray[np.float64]:
     """
     column = runs[name]
     if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    values = column.cast(pa.float64(), safe=False).to_numpy()
-    return np.array(values, np.float64)
+        return number_column({name: column.cast(pa.uint8())}, name)
+    return number_column(runs, name)
 
 
 def positives(runs: pa.Table, name: str) -> NDArray[np.float64]:

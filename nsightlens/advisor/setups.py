@@ -190,8 +190,7 @@ def _has_speed(runs: pa.Table) -> NDArray[np.bool_]:
         "output_tok_per_s", "total_tok_per_s", "requests_per_s", "decode_tok_per_s",
         "mean_itl_ms", "median_itl_ms", "mean_tpot_ms", "median_tpot_ms",
     )  # fmt: skip
-    columns = [pc.is_valid(runs[name]).to_numpy() for name in names]
-    return np.logical_or.reduce(columns)  # type: ignore[no-any-return]
+    return np.asarray(np.any([pc.is_valid(runs[name]).to_numpy() for name in names], axis=0))
 
 
 def _with_workload(runs: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nsightlens._version import __version__
 from nsightlens.cli import arguments
 from nsightlens.cli.advise_profiles import open_profiles
-from nsightlens.cli.arguments import Once, name_of_file, positive
+from nsightlens.cli.arguments import Once, name_of_file, positive, positive_number
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 from nsightlens.cli.talk import say
 from nsightlens.cli.terminal import Progress
@@ -244,14 +244,6 @@ def duration_ms(text: str) -> float:
     number = float(f"{number:.15g}")
     if not 0 < number < 1e12:
         raise argparse.ArgumentTypeError(f"{text!r:.40} is no time that a limit can have")
-    return number
-
-
-def positive_number(text: str) -> float:
-    """Return a positive number from the command line."""
-    number = not_negative(text)
-    if number == 0:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is not above zero")
     return number
 
 

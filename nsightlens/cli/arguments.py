@@ -23,6 +23,7 @@ __all__ = [
     "add_text",
     "name_of_file",
     "positive",
+    "positive_number",
 ]
 
 BY = ("launch", "kernel", "family")
@@ -232,6 +233,17 @@ def _count(text: str) -> int:
 def positive(text: str) -> int:
     """Return a number of rows from the command line."""
     return _at_least(text, 1)
+
+
+def positive_number(text: str) -> float:
+    """Return a positive number from the command line."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e12:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no positive number")
+    return number
 
 
 def _at_least(text: str, least: int) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from nsightlens._version import __version__
 from nsightlens.cli import arguments
-from nsightlens.cli.arguments import Once, name_of_file, positive
+from nsightlens.cli.arguments import Once, name_of_file, positive, positive_number
 from nsightlens.cli.output import check_output, chosen_format, chosen_style, write_result
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable
 
     from nsightlens.timelines import Timeline
@@ -74,17 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="rows of each table (default: 12)",
     )
-
-
-def positive_number(text: str) -> float:
-    """Return a positive number from the command line."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e12:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is no positive number")
-    return number
 
 
 def link_gb_per_s(text: str) -> float:

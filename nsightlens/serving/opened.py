@@ -76,6 +76,11 @@ class OpenedFile:
         return _decoded(self._head[:_HEAD_BYTES])
 
     @cached_property
+    def first_line(self) -> str:
+        """The first line of text that is not blank, without spaces around it."""
+        return self.head.lstrip().split("\n", 1)[0].strip()
+
+    @cached_property
     def text(self) -> str:
         """All text: UTF-8 or UTF-16 by its mark; what is no text is replaced."""
         return _decoded(self.data)

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from nsightlens.serving.opened import OpenedFile
 
-__all__ = ["SAMPLE_NAMES", "Format", "Note", "Part", "PartKind", "Samples"]
+__all__ = [
+    "ITL_OVER_TPOT", "LARGEST", "SAMPLE_NAMES", "Format", "Note", "Part", "PartKind", "Samples",
+]  # fmt: skip
+
+LARGEST = 1e15
+"""No count, time or rate of a run is larger, or smaller than its inverse, in the units of
+``serving_runs``: nanoseconds of eleven days."""
+
+ITL_OVER_TPOT = (0.8, 1.25)
+"""Mean ITL over mean TPOT outside of this: gaps are not between tokens. It is 0.90 to 1.01 in the
+paper's runs, whose requests differ in length by factors of hundreds."""
 
 PartKind = Literal["result", "server", "samples", "gpu"]
 """result: one run of a benchmark. server: settings, memory and log of a server. samples: metrics of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from nsightlens.serving.part import Note
+from nsightlens.serving.part import LARGEST, Note
 from nsightlens.tables import SERVING_RUNS
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ SHORTEST_STEP_MS = 0.1
 _STEP_TIMES = ("_itl_ms", "_tpot_ms")
 MOST_PERCENT = 100.5
 """[%] A share may be a little more than all, by rounding."""
-LARGEST = 1e15
-"""No count, time or rate of a run is larger: nanoseconds of eleven days."""
 
 
 class Origin(NamedTuple):

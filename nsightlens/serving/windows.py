@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nsightlens.serving.part import Samples
 
-__all__ = ["Found", "of_gpu_samples", "of_server_samples", "seconds_of"]
+__all__ = ["Found", "of_gpu_samples", "of_server_samples", "rises_of", "seconds_of"]
 
 CLOCK_LIMITED_SHARE = 0.05
 """A run is clock-limited where more than this share of its samples says so."""
@@ -120,9 +120,19 @@ def _growth(values: NDArray[Any]) -> tuple[float, bool] | None:
     known = values[np.isfinite(values)]
     if not known.size:
         return None
-    steps = np.diff(known)
-    fell = steps < 0
-    return float(np.where(fell, known[1:], steps).sum()), bool(fell.any())
+    return float(rises_of(known).sum()), bool((np.diff(known) < 0).any())
+
+
+def rises_of(counter: NDArray[Any]) -> NDArray[Any]:
+    """Return how far a counter rose from each value to the next: a fall is a restart from 0.
+
+    Examples
+    --------
+    >>> rises_of(np.array([5.0, 7.0, 1.0, 4.0])).tolist()
+    [2.0, 1.0, 3.0]
+    """
+    steps = np.diff(counter)
+    return np.where(steps < 0, counter[1:], steps)
 
 
 def of_server_samples(

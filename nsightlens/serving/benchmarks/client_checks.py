@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nsightlens.serving.benchmarks.client_run import TOLERANCE
+from nsightlens.serving.part import ITL_OVER_TPOT
 
 if TYPE_CHECKING:
     from nsightlens.serving.benchmarks.client_run import ClientRun
@@ -13,9 +14,6 @@ __all__ = ["LATENCIES", "STATISTICS", "check_latencies"]
 
 LATENCIES = ("itl", "tpot", "ttft", "e2e")
 STATISTICS = ("mean", "median", "p99")
-
-ITL_OVER_TPOT = (0.8, 1.25)
-"""Mean ITL over mean TPOT where tokens come one by one; outside of it, gaps are of chunks."""
 
 SHORTEST_STEP_MS = 0.2
 """[ms] No step of a model is shorter: a smaller median is of chunks that were read together."""

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from nsightlens.serving.benchmarks.client_details import details_of
+from nsightlens.serving.part import LARGEST
 
 if TYPE_CHECKING:
     from nsightlens.serving.benchmarks.client_details import Details
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["require_speed", "take_counts", "take_means", "take_rate_of_requests"]
 
-_HIGHEST_RATE = 1e15
 _SPEEDS = (
     "output_tok_per_s", "mean_itl_ms", "median_itl_ms", "mean_tpot_ms", "median_tpot_ms",
     "total_tok_per_s", "requests_per_s",
@@ -143,7 +143,7 @@ def take_rate_of_requests(run: ClientRun, key: str = "request_rate") -> None:
         rate = float(value)
     except (ValueError, OverflowError):
         return
-    if 0 < rate <= _HIGHEST_RATE or rate == math.inf:
+    if 0 < rate <= LARGEST or rate == math.inf:
         run.put("request_rate_per_s", rate, key)
     else:
         run.note("implausible", f"{key} is {rate:.6g}: left out.")

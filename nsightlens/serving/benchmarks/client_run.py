@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.errors import ServingFileError
-from nsightlens.serving.part import Note, Part
+from nsightlens.serving.part import LARGEST, Note, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ __all__ = ["TOLERANCE", "ClientRun", "disagree"]
 TOLERANCE = 0.05
 """Part by which numbers that should be equal may differ."""
 
-_TOO_LARGE = 1e15
 _PROBLEMS = {
     "not_a_number": "no number",
     "not_measured": "NaN or infinite, which is no measurement",
@@ -165,7 +164,7 @@ def _problem(value: Any) -> str | None:
         return "not_measured"
     if value < 0:
         return "contradiction"
-    return "implausible" if value > _TOO_LARGE else None
+    return "implausible" if value > LARGEST else None
 
 
 def disagree(one: float, other: float, tolerance: float = TOLERANCE) -> bool:

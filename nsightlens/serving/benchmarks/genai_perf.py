@@ -15,7 +15,7 @@ from nsightlens.serving.benchmarks.collected import Collected, number_of
 from nsightlens.serving.benchmarks.genai_config import read_config
 from nsightlens.serving.benchmarks.named import at, claims_object, csv_rows, object_of, refuse_twin
 from nsightlens.serving.benchmarks.stated_units import ms_of, per_second_of
-from nsightlens.serving.part import Format
+from nsightlens.serving.part import ITL_OVER_TPOT, Format
 
 if TYPE_CHECKING:
     from nsightlens.serving.opened import OpenedFile
@@ -38,7 +38,6 @@ _RATES = {
     "total_token_throughput": "total_tok_per_s",
 }
 _STATISTICS = {"mean": "avg", "median": "p50", "p99": "p99"}
-_CHUNK_IS_TOKEN = (0.8, 1.25)
 _HEAD = re.compile(r'"(?:request_latency|request_throughput)"\s*:\s*\{\s*"(?:unit|avg)"')
 
 
@@ -110,7 +109,7 @@ def _chunks(run: Collected, metrics: dict[str, Any]) -> None:
     if not mean or not per_token or scale is None:
         return
     ratio = mean * scale / per_token
-    if _CHUNK_IS_TOKEN[0] <= ratio <= _CHUNK_IS_TOKEN[1]:
+    if ITL_OVER_TPOT[0] <= ratio <= ITL_OVER_TPOT[1]:
         _latency(run, "itl", metrics, "inter_chunk_latency")
         run.leave_out_burst_median()
         return

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nsightlens.serving.part import LARGEST
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -80,7 +82,7 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return number if 0 <= number <= 1e15 else None
+    return number if 0 <= number <= LARGEST else None
 
 
 def _flag(value: Any) -> bool | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nsightlens.serving.logs.log_patterns import REPEATED
 from nsightlens.serving.logs.log_text import seconds_of_clock
+from nsightlens.serving.part import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ def _engine_of(record: Record) -> str:
 
 def _number(text: str | None) -> float:
     value = float(text) if text else NAN
-    return value if value < 1e15 else NAN
+    return value if value < LARGEST else NAN
 
 
 def _percent(text: str | None) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens.serving.benchmarks.named import engine_name, model_name
-from nsightlens.serving.tabular.plain_work import COLUMNS
+from nsightlens.serving.part import LARGEST
+from nsightlens.serving.run import COLUMNS, MOST_PERCENT
 from nsightlens.serving.tabular.table_cells import flags_of, texts_of
 from nsightlens.serving.tabular.table_numbers import lists_of, numbers_of
 
@@ -114,7 +115,7 @@ def plausible(work: Work, column: str, index: int, values: NDArray[Any]) -> list
     if column == "gpu_memory_utilization" and (known & (values > 1) & (values <= 100)).any():
         work.note("already_percent", f"{header!r} exceeds 1, which no part does: read as percent.")
         values = np.where(values > 1, values / 100.0, values)
-    largest = 100.5 if COLUMNS[column].unit == "%" else 1.0 if COLUMNS[column].unit == "1" else 1e15
+    largest = {"%": MOST_PERCENT, "1": 1.0}.get(COLUMNS[column].unit, LARGEST)
     wrong = known & ((values < 0) | ((values > largest) & np.isfinite(values)))
     if pa.types.is_integer(COLUMNS[column].type):
         # Counts may be means over repeated runs; a batch size of 7.5 is something else.

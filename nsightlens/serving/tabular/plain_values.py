@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from nsightlens.errors import ServingFileError
+from nsightlens.serving.run import COLUMNS
 from nsightlens.serving.tabular.plain_columns import plausible, values_of
 from nsightlens.serving.tabular.plain_labels import hint_engine, put_workload
 from nsightlens.serving.tabular.plain_names import BATCH, UNCLEAR_RATE, meaning_of
 from nsightlens.serving.tabular.plain_rates import verdict_of
-from nsightlens.serving.tabular.plain_work import COLUMNS, Filled, Understood, Work
+from nsightlens.serving.tabular.plain_work import Filled, Understood, Work
 from nsightlens.serving.tabular.table_numbers import AmbiguousNumberError, comma_meaning, numbers_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nsightlens.serving.part import Note
-from nsightlens.tables import SERVING_RUNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,9 +14,7 @@ if TYPE_CHECKING:
     from nsightlens.serving.tabular.plain_names import Meaning
     from nsightlens.serving.tabular.table_text import CellTable
 
-__all__ = ["COLUMNS", "Filled", "Understood", "Work"]
-
-COLUMNS = {column.name: column for column in SERVING_RUNS}
+__all__ = ["Filled", "Understood", "Work"]
 
 
 @dataclass(eq=False)

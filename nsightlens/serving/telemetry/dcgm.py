@@ -53,14 +53,10 @@ INTERVAL_S = 1.0
 """[s] Between rows of ``dcgmi dmon`` unless ``-d`` was given, which no row tells."""
 
 
-def _first_line(file: OpenedFile) -> str:
-    return file.head.lstrip().split("\n", 1)[0].strip()
-
-
 def _claims(file: OpenedFile) -> bool:
     if not file.is_text or file.looks_like_json:
         return False
-    first = _first_line(file)
+    first = file.first_line
     return (
         _ENTITY.match(first) is not None
         or _is_csv(first)
@@ -73,7 +69,7 @@ def _is_csv(first: str) -> bool:
 
 
 def _read(file: OpenedFile) -> list[Part]:
-    first = _first_line(file)
+    first = file.first_line
     has_time = True
     if _ENTITY.match(first):
         rows, has_time = _of_dmon(file.text), False

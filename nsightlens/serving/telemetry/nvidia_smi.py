@@ -84,14 +84,10 @@ def _with_unit(cell: str, unit: str) -> str:
     return f"{text} {unit}" if unit and text[-1:].isdigit() and " " not in text else text
 
 
-def _first_line(file: OpenedFile) -> str:
-    return file.head.lstrip().split("\n", 1)[0].rstrip("\r")
-
-
 def _claims(file: OpenedFile) -> bool:
     if not file.is_text or file.looks_like_json:
         return False
-    first = _first_line(file)
+    first = file.first_line
     if _names(first) is not None or (len(first) < 300 and _is_headless(first)):
         return True
     return first.startswith(_FAILED) or (_TABLE.search(file.head[:600]) is not None)
@@ -104,7 +100,7 @@ def _is_headless(line: str) -> bool:
 
 
 def _read(file: OpenedFile) -> list[Part]:
-    first = _first_line(file)
+    first = file.first_line
     _refuse_what_is_no_table(file, first)
     names = _names(first)
     if names is None:

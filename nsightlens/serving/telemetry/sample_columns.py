@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nsightlens.serving.windows import rises_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -122,9 +124,8 @@ def _held(one: Series, name: str, time: NDArray[Any]) -> NDArray[Any]:
 
 
 def _growth(values: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Return how far a counter rose since its first value: a fall is a restart from 0."""
-    steps = np.diff(values[known], prepend=values[known][:1])
-    steps = np.where(steps < 0, values[known], steps)
+    """Return how far a counter rose since its first value, over restarts."""
     grown = np.full(values.size, np.nan)
-    grown[known] = np.cumsum(steps)
+    if known.any():
+        grown[known] = np.concatenate([[0.0], np.cumsum(rises_of(values[known]))])
     return grown
